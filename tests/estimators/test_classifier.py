@@ -1,3 +1,5 @@
+"""MetricClassifier against other solvers, and in scikit-learn's ways."""
+
 import pickle
 import re
 import warnings
@@ -10,7 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -19,27 +20,8 @@ from sklearn.svm import LinearSVC
 import auctor
 from auctor import ConvergenceWarning, MetricClassifier
 from auctor.core.result import Status
-from auctor.losses import Hinge, Logistic, PairwiseHinge
 from auctor.solvers import Lbfgs
-
-SURROGATES = [
-    ("auc", "hinge"),
-    ("auc", "square"),
-    ("error", "hinge"),
-    ("error", "logistic"),
-    ("error", "squared_hinge"),
-    ("log_loss", "logistic"),
-]
-
-
-def fitted(rows, *args, **params):
-    return MetricClassifier(*args, **params).fit(rows.X, rows.y)
-
-
-def same(a, b, tol=1e-8):
-    np.testing.assert_allclose(a.coef_, b.coef_, rtol=tol, atol=tol)
-    np.testing.assert_allclose(a.intercept_, b.intercept_, rtol=tol, atol=tol)
-
+from tests.estimators.fits import SURROGATES, fitted, same
 
 # --- against other solvers ----------------------------------------------------------------------
 
@@ -131,75 +113,6 @@ def test_auc_hinge_is_optimal_pair_by_pair(rows):
     np.testing.assert_allclose(model.coef_[0], svm.coef_[0], atol=0.02)
 
 
-# --- weights ------------------------------------------------------------------------------------
-
-
-@pytest.mark.sample(4)
-@pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
-@pytest.mark.parametrize("penalty", ["l2", "l1"])
-@pytest.mark.parametrize("data", ["rows", "wide_rows"])
-@pytest.mark.parametrize(("metric", "surrogate"), SURROGATES)
-def test_weights_equal_repetition(request, store, data, penalty, metric, surrogate):
-    rows = request.getfixturevalue(data)
-    X, again = store(rows.X), rows.repeated()
-    model = MetricClassifier(metric, surrogate=surrogate, penalty=penalty, strength=0.01)
-    one = clone(model).fit(X, rows.y, sample_weight=rows.weight)
-    other = clone(model).fit(X[again], rows.y[again])
-    same(one, other)
-    np.testing.assert_allclose(one.threshold_, other.threshold_, atol=1e-8)
-    np.testing.assert_allclose(
-        one.score(X, rows.y, rows.weight), other.score(X[again], rows.y[again]), atol=1e-12
-    )
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize(("n", "d"), [(800, 40), (300, 700), (4000, 200)])
-@pytest.mark.parametrize(
-    ("metric", "surrogate"),
-    [("log_loss", "auto"), ("error", "hinge"), ("error", "squared_hinge"), ("auc", "hinge")],
-)
-def test_weights_equal_repetition_on_more_rows(metric, surrogate, n, d):
-    """Few and many columns, and rows enough for Hessians of sampled rows."""
-    rng = np.random.default_rng(1)
-    X, weight = rng.normal(size=(n, d)), rng.integers(0, 4, n)
-    y = X @ rng.normal(size=d) / np.sqrt(d) + rng.normal(size=n) > 0.7
-    again = np.repeat(np.arange(n), weight)
-    model = MetricClassifier(metric, surrogate=surrogate, strength=0.01)
-    same(clone(model).fit(X, y, weight), clone(model).fit(X[again], y[again]))
-
-
-@pytest.mark.parametrize(("metric", "surrogate"), SURROGATES)
-def test_scale_of_weights_does_not_matter(rows, metric, surrogate):
-    model = MetricClassifier(metric, surrogate=surrogate, strength=0.01)
-    one = clone(model).fit(rows.X, rows.y, sample_weight=np.full(300, 1e-30))
-    same(one, clone(model).fit(rows.X, rows.y, sample_weight=np.full(300, 1e60)))
-    same(one, clone(model).fit(rows.X, rows.y, sample_weight=2.0))
-
-
-@pytest.mark.parametrize("metric", ["error", "log_loss"])
-def test_class_weight_multiplies_row_weights(rows, metric):
-    base = rows.weight + 0.5
-    for spec, factors in (
-        ({0: 3.0, 1: 0.5}, (3.0, 0.5)),
-        ({1: 7}, (1.0, 7.0)),
-        ("balanced", [base.sum() / (2 * base[rows.y == k].sum()) for k in (0, 1)]),
-    ):
-        params = {"strength": 0.01, "standardise": False}  # scaling goes by sample weights alone
-        named = MetricClassifier(metric, class_weight=spec, **params)
-        weight = base * np.where(rows.y == 1, factors[1], factors[0])
-        plain = MetricClassifier(metric, **params)
-        same(
-            named.fit(rows.X, rows.y, sample_weight=base),
-            plain.fit(rows.X, rows.y, sample_weight=weight),
-        )
-
-
-def test_class_weight_does_not_move_a_ranking(rows):
-    one = fitted(rows, "auc", surrogate="square")
-    other = fitted(rows, "auc", surrogate="square", class_weight={0: 10.0})
-    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-12)
-
-
 # --- classes ------------------------------------------------------------------------------------
 
 
@@ -247,155 +160,6 @@ def test_labels_of_any_kind(rows, labels, dtype):
     assert model.predict(rows.X).dtype == y.dtype
     assert set(model.predict(rows.X).tolist()) <= set(labels)
     assert model.score(rows.X, y) == fitted(rows, "log_loss").score(rows.X, rows.y)
-
-
-# --- thresholds ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("metric", "surrogate"), SURROGATES)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_auto_threshold_is_the_best_on_training_scores(rows, metric, surrogate, weighted):
-    weight = rows.weight.astype(float) if weighted else np.ones(300)
-    model = MetricClassifier(metric, surrogate=surrogate).fit(rows.X, rows.y, sample_weight=weight)
-    scores = rows.X @ model.coef_[0] + model.solution_.intercept
-    positive = rows.y == 1
-
-    def cost(cut):
-        predicted = scores > cut
-        if metric == "error":
-            return weight @ (predicted != positive)
-        return abs(weight @ predicted - weight @ positive)
-
-    if metric == "log_loss":
-        assert model.threshold_[0] == 0.0
-        return
-    levels = np.unique(scores)
-    cuts = np.r_[levels[0] - 1.0, 0.5 * (levels[1:] + levels[:-1]), levels[-1] + 1.0]
-    assert cost(model.threshold_[0]) == pytest.approx(min(map(cost, cuts)))
-    np.testing.assert_allclose(
-        model.intercept_, model.solution_.intercept - model.threshold_, rtol=1e-15
-    )
-    assert np.array_equal(model.predict(rows.X) == 1, model.decision_function(rows.X) > 0.0)
-    cut = scores > model.threshold_[0]
-    assert (cut != (model.decision_function(rows.X) > 0.0)).sum() == 0
-
-
-@pytest.mark.parametrize("metric", ["auc", "error", "log_loss"])
-def test_threshold_by_hand(rows, metric):
-    free, model = fitted(rows, metric, threshold=0.0), fitted(rows, metric, threshold=0.7)
-    assert model.threshold_.tolist() == [0.7]
-    np.testing.assert_array_equal(model.coef_, free.coef_)
-    np.testing.assert_allclose(model.intercept_, free.intercept_ - 0.7, atol=1e-15)
-    assert np.array_equal(model.predict(rows.X), (free.decision_function(rows.X) > 0.7) * 1)
-    # The threshold is no part of the scores that are judged.
-    assert metric == "error" or model.score(rows.X, rows.y) == pytest.approx(
-        free.score(rows.X, rows.y), rel=1e-12
-    )
-
-
-@pytest.mark.parametrize("metric", ["auc", "error", "log_loss"])
-def test_without_intercept(rows, metric):
-    model = fitted(rows, metric, fit_intercept=False)
-    assert model.intercept_.tolist() == model.threshold_.tolist() == [0.0]
-    np.testing.assert_allclose(model.decision_function(rows.X), rows.X @ model.coef_[0], atol=1e-12)
-
-
-@pytest.mark.parametrize("metric", ["auc", "error", "log_loss"])
-def test_score_is_the_metric(rows, metric):
-    model = fitted(rows, metric)
-    scores = model.decision_function(rows.X)
-    expected = {
-        "auc": roc_auc_score(rows.y, scores, sample_weight=rows.weight),
-        "error": np.average(model.predict(rows.X) == rows.y, weights=rows.weight),
-        "log_loss": -np.average(
-            np.logaddexp(0.0, np.where(rows.y == 1, -scores, scores)), weights=rows.weight
-        ),
-    }[metric]
-    assert model.score(rows.X, rows.y, rows.weight) == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_loss_object_is_a_metric(rows):
-    same(fitted(rows, Logistic()), fitted(rows, "log_loss"), tol=0.0)
-    same(fitted(rows, PairwiseHinge()), fitted(rows, "auc", surrogate="hinge"), tol=0.0)
-    np.testing.assert_array_equal(fitted(rows, Hinge()).coef_, fitted(rows, "error").coef_)
-    assert fitted(rows, Hinge()).threshold_.tolist() == [0.0]
-
-
-# --- probabilities ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
-@pytest.mark.parametrize("metric", ["auc", "error", "log_loss"])
-def test_probabilities(rows, kind, metric):
-    model = fitted(rows, metric, calibrate=kind)
-    shares = model.predict_proba(rows.X)
-    assert shares.shape == (300, 2)
-    assert (shares >= 0).all()
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
-    order = np.argsort(model.decision_function(rows.X))
-    assert (np.diff(shares[order, 1]) >= -1e-12).all()
-    assert abs(shares[:, 1].mean() - rows.y.mean()) < 0.05
-    constant = -np.log(np.where(rows.y, rows.y.mean(), 1 - rows.y.mean())).mean()
-    loss = -np.log(np.maximum(shares[np.arange(300), rows.y], 1e-12)).mean()
-    assert loss < constant
-    same(model, fitted(rows, metric), tol=0.0)  # calibration leaves the model alone
-
-
-def test_probabilities_only_when_asked_for(rows):
-    model = fitted(rows)
-    assert not hasattr(MetricClassifier(), "predict_proba")
-    assert not hasattr(model, "predict_proba")
-    assert hasattr(MetricClassifier(calibrate="sigmoid"), "predict_proba")
-    model.set_params(calibrate="sigmoid")
-    with pytest.raises(ValueError, match="not fitted"):  # scikit-learn's NotFittedError
-        model.predict_proba(rows.X)
-
-
-def test_probabilities_of_an_earlier_fit_are_gone(rows):
-    model = fitted(rows, calibrate="sigmoid")
-    model.set_params(calibrate=None).fit(rows.X, 1 - rows.y)
-    model.set_params(calibrate="sigmoid")
-    with pytest.raises(ValueError, match="not fitted"):
-        model.predict_proba(rows.X)
-
-
-@pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
-def test_probabilities_of_several_classes(kind):
-    X, y = load_iris(return_X_y=True)
-    model = MetricClassifier("log_loss", calibrate=kind).fit(X, y)
-    shares = model.predict_proba(X)
-    assert shares.shape == (150, 3)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
-    assert (shares.argmax(axis=1) == y).mean() > 0.9
-
-
-def test_probabilities_come_from_rows_not_seen():
-    """Labels are noise and columns many: training scores separate, out-of-fold scores do not."""
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(400, 150)), (rng.random(400) < 0.3).astype(int)
-    model = MetricClassifier("log_loss", strength=1e-3, calibrate="sigmoid").fit(X, y)
-    assert model.score(X, y) > -0.4  # it has learned the noise
-    shares = model.predict_proba(X)[:, 1]
-    assert np.abs(shares - y.mean()).mean() < 0.1
-    fresh = model.predict_proba(rng.normal(size=(400, 150)))[:, 1]
-    assert np.abs(fresh - y.mean()).mean() < 0.1
-
-
-def test_calibration_ignores_rows_without_weight(rows):
-    weight = (np.arange(300) % 3 > 0).astype(float)
-    one = MetricClassifier("log_loss", calibrate="sigmoid").fit(rows.X, rows.y, weight)
-    kept = weight > 0
-    other = MetricClassifier("log_loss", calibrate="sigmoid").fit(rows.X[kept], rows.y[kept])
-    np.testing.assert_allclose(one.predict_proba(rows.X), other.predict_proba(rows.X), atol=1e-9)
-
-
-@pytest.mark.parametrize("seed", [3, np.random.RandomState(3), np.random.default_rng(3)])
-def test_random_state(rows, seed):
-    model = MetricClassifier("log_loss", calibrate="sigmoid", random_state=seed)
-    one, other = (clone(model).fit(rows.X, rows.y) for _ in range(2))
-    assert np.array_equal(one.predict_proba(rows.X), other.predict_proba(rows.X))
-    default = fitted(rows, "log_loss", calibrate="sigmoid")
-    assert not np.array_equal(one.predict_proba(rows.X), default.predict_proba(rows.X))
 
 
 # --- scikit-learn's ways ------------------------------------------------------------------------
