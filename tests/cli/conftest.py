@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
 import auctor
 from auctor.cli.main import main
@@ -74,6 +75,22 @@ def refused(capsys):
         return err
 
     return run
+
+
+@pytest.fixture
+def in_folder(tmp_path, monkeypatch):
+    """The command runs in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+# --- for compare ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def data():
+    """300 rows of 8 columns, one row in five positive."""
+    X, y = make_classification(300, 8, n_informative=4, weights=[0.8], flip_y=0.1, random_state=0)
+    return X, y == 1
 
 
 # --- for train, predict, evaluate -----------------------------------------------------------------
