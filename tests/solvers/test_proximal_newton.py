@@ -1,4 +1,4 @@
-"""Proximal Newton: answers in both modes, working sets, starts, boxes, gaps, trouble."""
+"""ProximalNewton gives the answers of other solvers, on every storage and penalty."""
 
 import numpy as np
 import pytest
@@ -26,14 +26,21 @@ from auctor.losses import (
     SquaredHinge,
 )
 from auctor.minimise import minimise
-from auctor.penalties import L1, L2, Box, ElasticNet, GroupL2, NonNegative, NoPenalty, Sum
+from auctor.penalties import L1, L2, Box, ElasticNet, GroupL2, NonNegative, Sum
 from auctor.problem import Problem
-from auctor.solvers import Fista, Lhac, ProximalGradient, ProximalNewton, choose
+from auctor.solvers import Lhac, ProximalNewton, choose
 from auctor.solvers.choose import resolve
-
-#: Waiting for a fix of the line search (bounds and gaps below 1e-9) and of the damping (scales).
-
-FEW, MANY = 25, 700  # columns: a matrix model, residual updates
+from tests.solvers.newton import (
+    FEW,
+    MANY,
+    assert_close,
+    other,
+    problem_of,
+    sample,
+    solve,
+    thin,
+    with_share,
+)
 
 LOSSES = [
     Logistic(),
@@ -49,52 +56,6 @@ LOSSES = [
     Poisson(),
     PairwiseSquare(),
 ]
-
-
-def sample(n, d, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * np.exp(0.3 * rng.normal(size=d)) + 0.1
-    s = X[:, :5] @ np.array([1.5, -1.0, 1.0, 0.7, -0.7])
-    y = s / s.std() + 0.3 + 0.4 * rng.normal(size=n)
-    return X, y, rng.uniform(0.2, 2.0, size=n)
-
-
-def problem_of(
-    loss, penalty, *, n=100, d=FEW, stored=np.asarray, fit_intercept=True, weighted=True, seed=0
-):
-    X, y, weight = sample(n, d, seed)
-    if isinstance(loss, Poisson):
-        y = np.round(np.exp(np.clip(y, -2.0, 2.0)))
-    elif loss.targets == "binary":
-        y = np.where(y > 0.2, 1.0, -1.0)
-    data = as_data(stored(X), y, weight=weight if weighted else None)
-    return Problem(loss, penalty, data, fit_intercept=fit_intercept)
-
-
-def solve(problem, **options):
-    settings = {"tol": 1e-8, "max_iter": 200, "rng": 0, **options}
-    return minimise(problem, ProximalNewton(), **settings)
-
-
-def other(problem, tol=1e-8):
-    first_order = Fista() if problem.certifiable else ProximalGradient()
-    return minimise(problem, first_order, tol=tol, max_iter=50000)
-
-
-def top(problem):
-    """Strength from which on an l1 penalty leaves nothing."""
-    return float(np.abs(problem.coef(problem.evaluate(problem.start()).gradient)).max())
-
-
-def with_share(loss, share, *, ratio=1.0, **options):
-    """An elastic net with a share of the strength that leaves nothing."""
-    strength = share * top(problem_of(loss, NoPenalty(), **options)) / ratio
-    return problem_of(loss, ElasticNet(strength, ratio), **options)
-
-
-def assert_close(found, wanted, rel=1e-7):
-    assert found.converged
-    assert found.value == pytest.approx(wanted.value, rel=rel, abs=1e-12)
 
 
 # --- answers ---------------------------------------------------------------------------------
@@ -171,13 +132,6 @@ def test_saga_with_an_intercept():
     problem = Problem(Logistic(), ElasticNet(strength, 0.5), as_data(X, y * 1.0, weight=weight))
     wanted = problem.evaluate(np.append(theirs.coef_[0], theirs.intercept_[0])).value
     assert solve(problem).value == pytest.approx(wanted, rel=1e-7)
-
-
-# --- storages --------------------------------------------------------------------------------
-
-
-def thin(X):
-    return np.where(np.abs(X) > 1.2, X, 0.0)
 
 
 @pytest.mark.parametrize("d", [FEW, 3000])
@@ -268,131 +222,6 @@ def test_boxes_with_many_columns(loss, penalty):
         assert abs(found.value - wanted.value) <= 2e-6 * problem.null.loss
         spec = penalty.separable(MANY)
         assert ((found.coef >= spec.lower) & (found.coef <= spec.upper)).all()
-
-
-# --- working sets, starts, supports ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("d", [FEW, MANY])
-def test_strength_from_which_on_nothing_is_left(d):
-    for loss in (Logistic(), Squared(), SquaredHinge(), PairwiseSquare()):
-        for share in (1.0 + 1e-9, 3.0):
-            problem = with_share(loss, share, d=d)
-            found = solve(problem)
-            assert found.n_iter == 0
-            assert not found.coef.any()
-        assert solve(with_share(loss, 0.99, d=d)).coef.any()
-
-
-@pytest.mark.sample(3)
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array])
-def test_the_working_set_grows_from_nothing(kind):
-    problem = with_share(Logistic(), 0.05, n=200, d=3000, stored=lambda X: kind(thin(X)))
-    sizes = []
-    found = solve(problem, on_step=lambda s: sizes.append(np.count_nonzero(problem.coef(s.w))))
-    assert sizes[0] == 0
-    assert sizes[-1] > 20
-    assert_close(found, other(problem))
-
-
-@pytest.mark.parametrize("d", [FEW, MANY])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_a_start_with_the_wrong_support(d, kind):
-    problem = with_share(Logistic(), 0.2, d=d, stored=lambda X: kind(thin(X)))
-    cold = solve(problem)
-    wrong = np.where(cold.coef == 0.0, 0.3, 0.0)
-    assert_close(solve(problem, w0=problem.join(wrong, -2.0)), cold)
-    warm = solve(problem, w0=problem.join(cold.coef, cold.intercept))
-    assert warm.n_iter == 0
-
-
-@pytest.mark.parametrize("d", [FEW, MANY])
-def test_the_support_is_exact(d):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, d))
-    true = np.zeros(d)
-    true[[2, 7, 11, 19]] = [2.0, -1.5, 1.0, -1.0]
-    problem = Problem(Squared(), L1(0.2), as_data(X, X @ true + 0.05 * rng.normal(size=400)))
-    found = solve(problem)
-    np.testing.assert_array_equal(np.flatnonzero(found.coef), [2, 7, 11, 19])
-    logistic = with_share(Logistic(), 0.2, d=d)
-    found, wanted = solve(logistic, tol=1e-10), solve(logistic, tol=1e-11)
-    np.testing.assert_array_equal(found.coef != 0.0, wanted.coef != 0.0)
-    assert ((np.abs(found.coef) > 1e-10) | (found.coef == 0.0)).all()
-
-
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("d", [FEW, MANY])
-def test_a_flat_start(d):
-    """The Huberised hinge of width 0.5 has no curvature at weights of zero."""
-    for width in (0.5, 0.01):
-        problem = with_share(SmoothedHinge(width), 0.3, d=d, fit_intercept=False)
-        start = problem.evaluate(problem.start())
-        assert not problem.loss.curvature(start.scores, problem.data.target).diagonal.any()
-        assert_close(solve(problem, tol=1e-7), other(problem, 1e-7), rel=1e-6)
-
-
-@pytest.mark.parametrize("d", [FEW, MANY])
-@pytest.mark.parametrize("loss", [Logistic(), Squared(), SquaredHinge()], ids=repr)
-def test_gaps_are_honest(loss, d):
-    problem = with_share(loss, 0.1, d=d)
-    best = solve(problem, tol=1e-10).value
-    steps = []
-    solve(problem, on_step=steps.append)
-    assert all(s.value - best <= s.gap * (1 + 1e-9) + 1e-12 for s in steps if s.certified)
-    for tol in (0.3, 1e-2, 1e-4):
-        loose = solve(problem, tol=tol)
-        assert loose.certified
-        assert loose.value - best <= loose.gap <= loose.tol
-
-
-def test_every_step_descends():
-    for d in (FEW, MANY):
-        values = solve(with_share(Logistic(), 0.05, d=d)).trace.value
-        assert (np.diff(values) <= 1e-15).all()
-
-
-def test_few_steps():
-    for d in (FEW, MANY):
-        found = solve(with_share(Logistic(), 0.1, d=d), tol=1e-6)
-        assert found.n_iter <= 20
-
-
-def test_seeds():
-    problem = with_share(Logistic(), 0.1, d=MANY)
-    one, two, three = (solve(problem, rng=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.coef, two.coef)
-    assert_close(three, one)
-
-
-# --- columns that say nothing ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("d", [FEW, MANY])
-def test_empty_and_repeated_columns(d):
-    def spoil(X):
-        X = X.copy()
-        X[:, 6] = 0.0
-        X[:, 8] = X[:, 0]
-        return X
-
-    problem = with_share(Logistic(), 0.1, d=d, stored=spoil)
-    found = solve(problem)
-    assert_close(found, other(problem))
-    assert found.coef[6] == 0.0
-    free = problem_of(Logistic(), L1(0.0), d=FEW, stored=spoil)
-    assert solve(free).coef[6] == 0.0
-
-
-def test_columns_of_very_different_scale():
-    for d in (FEW, MANY):
-        scale = np.logspace(-3, 3, d)
-        penalty = L1(0.05, weights=scale)
-        wide = problem_of(Logistic(), penalty, d=d, stored=lambda X, scale=scale: X * scale)
-        even = problem_of(Logistic(), L1(0.05), d=d)
-        found, wanted = solve(wide), solve(even)
-        assert_close(found, wanted)
-        np.testing.assert_allclose(found.coef * scale, wanted.coef, atol=1e-4)
 
 
 # --- trouble ---------------------------------------------------------------------------------
