@@ -157,7 +157,6 @@ def test_a_real_full_disk(svm, tmp_path):
 def test_missing_extra_says_how_to_install_it(tmp_path, monkeypatch, capsys):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "polars", None)
     assert 'pip install "auctor[cli]"' in refused(capsys, "train", "a.parquet")
 
 

@@ -61,7 +61,7 @@ def function_of(name: str) -> Callable[..., None]:
 
 
 #: Libraries whose versions a bug report needs.
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "typer", "pyarrow", "polars")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "typer", "pyarrow")
 #: Output of `auctor` without a command: the five commands to start with, in the order of use.
 FIRST_STEPS = """auctor trains classifiers on the metric that you report.
 
