@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from auctor.tune import minimise_black_box
-from auctor.tune.rules import KINDS, Rules
+from auctor.tune.rules import KINDS, RegionRules
 from benchmarks.dfo.problems import PROBLEMS, Problem, function
 from benchmarks.run import Settings, table
 from benchmarks.sections.dfo_profiles import ACCURACIES, MOST
@@ -52,7 +52,7 @@ def references() -> dict[str, float]:
     }
 
 
-def share_there(rules: Rules) -> float:
+def share_there(rules: RegionRules) -> float:
     """Share of the runs on three functions with several wells that end at the optimum."""
     there = []
     for fun, box, best, budget, _ in WELLS.values():
@@ -64,7 +64,7 @@ def share_there(rules: Rules) -> float:
     return float(np.mean(there))
 
 
-def area(rules: Rules, form: str, lowest: dict[str, float]) -> float:
+def area(rules: RegionRules, form: str, lowest: dict[str, float]) -> float:
     """Mean area under the data profile, as in `profiles`, on the smaller problems."""
     heights = []
     for problem in small():

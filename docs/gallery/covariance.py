@@ -40,11 +40,11 @@ X *= rng.uniform(0.2, 5.0, n_genes)
 # %%
 # ## One strength
 #
-# With `standardize=True` the correlations are fitted, so that the strength means the same for every
+# With `standardise=True` the correlations are fitted, so that the strength means the same for every
 # gene: a fitted correlation is at most that far from the observed one, and pairs whose links can be
 # explained within that distance get no edge.
 
-model = SparseInverseCovariance(strength=0.3, standardize=True).fit(X)
+model = SparseInverseCovariance(strength=0.3, standardise=True).fit(X)
 print(f"edges {model.graph_.nnz // 2}, gap {model.gap_:.1e}, steps {model.n_iter_}")
 print("sizes of the connected components:", model.solution_.component_sizes[:8])
 
@@ -63,7 +63,7 @@ def f1(found):
 models, scores = {}, {}
 for criterion in ("likelihood", "ebic", "stability"):
     chosen = SparseInverseCovarianceCV(
-        criterion=criterion, standardize=True, ebic_gamma=0.0, random_state=0
+        criterion=criterion, standardise=True, ebic_gamma=0.0, random_state=0
     ).fit(X)
     models[criterion] = chosen
     found = chosen.graph_.toarray() != 0.0

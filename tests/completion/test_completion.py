@@ -6,7 +6,7 @@ from scipy.optimize import check_grad
 from scipy.sparse import csr_array, random_array
 
 from auctor.completion import choose, complete
-from auctor.completion.complete import Fit, balanced
+from auctor.completion.complete import CompletionObjective, balanced
 from auctor.core.errors import DataError, ParameterError
 
 
@@ -48,7 +48,7 @@ def test_both_methods_reach_the_same_objective():
 def test_the_gradient_is_that_of_the_value():
     rng = np.random.default_rng(0)
     entries = random_array((8, 6), density=0.5, rng=rng, format="csr")
-    fit = Fit(entries, 0.3)
+    fit = CompletionObjective(entries, 0.3)
 
     def split(w):
         return w[:16].reshape(8, 2), w[16:].reshape(6, 2)
@@ -66,7 +66,7 @@ def test_the_gradient_is_that_of_the_value():
 def test_alternating_solves_each_ridge_exactly():
     rng = np.random.default_rng(0)
     entries = random_array((9, 7), density=0.6, rng=rng, format="csr")
-    fit = Fit(entries, 0.3)
+    fit = CompletionObjective(entries, 0.3)
     left, right = np.empty((9, 2)), rng.normal(size=(7, 2))
     for threads in (1, 2):
         fit.regress(fit.rows, right, left, threads)

@@ -133,8 +133,8 @@ def test_one_pair_without_a_penalty_in_a_singular_covariance():
         {"max_iter": -1},
         {"max_seconds": -1.0},
         {"n_threads": 0},
-        {"standardize": "ranks"},
-        {"standardize": 2},
+        {"standardise": "ranks"},
+        {"standardise": 2},
         {"solver": "sgd"},
     ],
 )
@@ -162,7 +162,7 @@ def test_parameters_of_the_choice_out_of_range(parameters):
 
 def test_ranks_need_rows():
     with pytest.raises(ParameterError, match="rows"):
-        SparseInverseCovariance(standardize="rank").fit_covariance(GOOD)
+        SparseInverseCovariance(standardise="rank").fit_covariance(GOOD)
 
 
 @pytest.mark.parametrize("strengths", [[0.1, 0.2], [], [0.2, -0.1], [np.nan]])

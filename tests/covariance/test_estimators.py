@@ -98,20 +98,20 @@ def test_adaptive_weights_keep_strong_edges_and_drop_weak_ones(chain_rows):
 def test_standardized_columns_may_have_any_unit(chain_rows):
     X = chain_rows(8, 60)
     units = 10.0 ** np.arange(-4, 4)
-    one = SparseInverseCovariance(0.2, standardize=True, tol=1e-8).fit(X)
-    two = SparseInverseCovariance(0.2, standardize=True, tol=1e-8).fit(X * units)
+    one = SparseInverseCovariance(0.2, standardise=True, tol=1e-8).fit(X)
+    two = SparseInverseCovariance(0.2, standardise=True, tol=1e-8).fit(X * units)
     np.testing.assert_allclose(two.precision_ * units * units[:, None], one.precision_, atol=1e-6)
     S = empirical_covariance(X * units)
-    three = SparseInverseCovariance(0.2, standardize=True, tol=1e-8).fit_covariance(S)
+    three = SparseInverseCovariance(0.2, standardise=True, tol=1e-8).fit_covariance(S)
     np.testing.assert_allclose(three.precision_, two.precision_, rtol=1e-6, atol=1e-12)
 
 
 def test_ranks_do_not_see_monotone_transformations(chain_rows):
     X = chain_rows(8, 60)
-    one = SparseInverseCovariance(0.2, standardize="rank").fit(X)
-    two = SparseInverseCovariance(0.2, standardize="rank").fit(np.exp(X))
+    one = SparseInverseCovariance(0.2, standardise="rank").fit(X)
+    two = SparseInverseCovariance(0.2, standardise="rank").fit(np.exp(X))
     np.testing.assert_allclose(one.partial_correlation_, two.partial_correlation_, atol=1e-12)
-    few = SparseInverseCovariance(0.2, standardize="rank").fit(chain_rows(30, 10))
+    few = SparseInverseCovariance(0.2, standardise="rank").fit(chain_rows(30, 10))
     assert few.gap_ <= 1e-4 * 30
 
 
@@ -139,19 +139,19 @@ def test_a_path_is_its_points(chain_rows):
 
 @pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore:.*still rises there")
-@pytest.mark.parametrize("standardize", [False, True, "rank"])
+@pytest.mark.parametrize("standardise", [False, True, "rank"])
 @pytest.mark.parametrize("criterion", ["likelihood", "ebic", "stability"])
-def test_the_choice_of_the_strength(chain_rows, criterion, standardize):
+def test_the_choice_of_the_strength(chain_rows, criterion, standardise):
     X = chain_rows(30, 400)
     model = SparseInverseCovarianceCV(
-        8, criterion=criterion, standardize=standardize, random_state=0
+        8, criterion=criterion, standardise=standardise, random_state=0
     ).fit(X)
     assert model.strength_ in model.strengths_
     assert model.criterion_values_.shape == (8,)
     true = np.abs(np.subtract.outer(np.arange(30), np.arange(30))) == 1
     assert (model.precision_[true] != 0.0).mean() > 0.9
     again = SparseInverseCovarianceCV(
-        8, criterion=criterion, standardize=standardize, random_state=0, n_threads=2
+        8, criterion=criterion, standardise=standardise, random_state=0, n_threads=2
     ).fit(X)
     np.testing.assert_array_equal(model.precision_, again.precision_)
     np.testing.assert_array_equal(model.criterion_values_, again.criterion_values_)

@@ -7,14 +7,14 @@ from auctor.covariance import NewtonCd
 from auctor.covariance.inputs import Penalties
 from auctor.covariance.problem import GraphProblem, unpack
 from auctor.covariance.screening import components, tree_solution
-from auctor.covariance.solve import Budget, solve_graph
+from auctor.covariance.solve import Limits, solve_graph
 from auctor.minimise import minimise
 
 EVERY = np.array([[0.1]])
 
 
 def solve(S, diagonal=0.0):
-    return solve_graph(S, Penalties(EVERY, np.full(len(S), diagonal)), budget=Budget(1e-9))
+    return solve_graph(S, Penalties(EVERY, np.full(len(S), diagonal)), budget=Limits(1e-9))
 
 
 def test_one_variable():
@@ -67,7 +67,7 @@ def test_a_tree_whose_far_pairs_break_their_bounds_is_left_to_the_solver(violati
     S = 0.5 * (S + S.T)
     assert tree_solution(S, EVERY) is not None
     penalties = Penalties(EVERY, np.full(3, 0.5))
-    found = solve_graph(S, penalties, budget=Budget(1e-10))
+    found = solve_graph(S, penalties, budget=Limits(1e-10))
     assert found.n_iter > 0
     strengths = np.full((3, 3), 0.1)
     np.fill_diagonal(strengths, 0.5)

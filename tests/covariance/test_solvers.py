@@ -11,7 +11,7 @@ from auctor.core.types import Target
 from auctor.covariance import LhacMatrix, NewtonCd
 from auctor.covariance.inputs import Penalties
 from auctor.covariance.problem import GraphProblem, LogDet, PairPenalty, pack, unpack
-from auctor.covariance.solve import Budget, solve_graph
+from auctor.covariance.solve import Limits, solve_graph
 from auctor.kernels.descent import log_det as kernels
 from auctor.minimise import minimise
 
@@ -63,7 +63,7 @@ def test_the_optimality_conditions_hold(chain_rows, violation, solver, kind):
         diagonal = np.full(p, 0.1)
     if kind == "weights":
         pairs = 0.1 * spread_weights(p)
-    solution = solve_graph(S, Penalties(pairs, diagonal), solver=solver, budget=Budget(1e-11, 3000))
+    solution = solve_graph(S, Penalties(pairs, diagonal), solver=solver, budget=Limits(1e-11, 3000))
     strengths = np.array(np.broadcast_to(pairs, S.shape))
     np.fill_diagonal(strengths, diagonal)
     assert violation(S, strengths, solution.precision) < 1e-4
@@ -76,8 +76,8 @@ def test_the_optimality_conditions_hold(chain_rows, violation, solver, kind):
 def test_the_gap_is_honest(chain_rows, objective, tol, n):
     p = 30
     S = covariance(chain_rows(p, n))
-    rough = solve_graph(S, uniform(p, 0.1, 0.1), budget=Budget(tol), screen=False)
-    fine = solve_graph(S, uniform(p, 0.1, 0.1), budget=Budget(1e-10))
+    rough = solve_graph(S, uniform(p, 0.1, 0.1), budget=Limits(tol), screen=False)
+    fine = solve_graph(S, uniform(p, 0.1, 0.1), budget=Limits(1e-10))
     assert rough.value == pytest.approx(objective(S, 0.1, rough.precision), rel=1e-12)
     assert rough.value - rough.gap <= fine.value
     assert fine.value <= rough.value + 1e-9
@@ -88,14 +88,14 @@ def test_the_gap_is_honest(chain_rows, objective, tol, n):
 def test_the_same_answer_as_scikit_learn(chain_rows, strength):
     S = covariance(chain_rows(15, 60))
     theirs = graphical_lasso(S, strength, tol=1e-10, enet_tol=1e-12, max_iter=1000)[1]
-    ours = solve_graph(S, uniform(15, strength), budget=Budget(1e-10))
+    ours = solve_graph(S, uniform(15, strength), budget=Limits(1e-10))
     np.testing.assert_allclose(ours.precision, theirs, atol=1e-5)
 
 
 def test_both_solvers_find_the_same_graph(chain_rows):
     S = covariance(chain_rows(120, 60))
     one, two = (
-        solve_graph(S, uniform(120, 0.3), solver=name, budget=Budget(1e-9, 2000))
+        solve_graph(S, uniform(120, 0.3), solver=name, budget=Limits(1e-9, 2000))
         for name in ("newton_cd", "lhac")
     )
     assert one.value == pytest.approx(two.value, rel=1e-7)
@@ -108,8 +108,8 @@ def test_components_change_nothing(chain_rows, weighted):
     S = covariance(chain_rows(p, 40))
     pairs = 0.35 * spread_weights(p, 1) + 0.3 if weighted else np.array([[0.45]])
     penalties = Penalties(pairs, np.zeros(p))
-    apart = solve_graph(S, penalties, budget=Budget(1e-10))
-    whole = solve_graph(S, penalties, budget=Budget(1e-10), screen=False)
+    apart = solve_graph(S, penalties, budget=Limits(1e-10))
+    whole = solve_graph(S, penalties, budget=Limits(1e-10), screen=False)
     assert len(apart.component_sizes) > 1
     assert whole.component_sizes == (p,)
     np.testing.assert_allclose(apart.precision, whole.precision, atol=1e-5)
@@ -119,7 +119,7 @@ def test_components_change_nothing(chain_rows, weighted):
 def test_threads_change_nothing(chain_rows):
     S = covariance(chain_rows(80, 40))
     one, two = (
-        solve_graph(S, uniform(80, 0.6), budget=Budget(1e-8, n_threads=threads))
+        solve_graph(S, uniform(80, 0.6), budget=Limits(1e-8, n_threads=threads))
         for threads in (1, 2)
     )
     assert len(one.component_sizes) > 3
@@ -130,15 +130,15 @@ def test_threads_change_nothing(chain_rows):
 def test_a_start_that_is_not_usable_is_left(chain_rows):
     S = covariance(chain_rows(10, 50))
     for start in (-np.eye(10), np.eye(10), np.linalg.inv(S)):
-        found = solve_graph(S, uniform(10, 0.1), start=start, budget=Budget(1e-10))
+        found = solve_graph(S, uniform(10, 0.1), start=start, budget=Limits(1e-10))
         assert found.converged
 
 
 def test_stopping_early_warns_and_keeps_the_gap_honest(chain_rows):
     S = covariance(chain_rows(30, 20))
     with pytest.warns(ConvergenceWarning, match="gap of 3e-11.*max_iter"):
-        early = solve_graph(S, uniform(30, 0.05), budget=Budget(1e-12, max_iter=4))
-    fine = solve_graph(S, uniform(30, 0.05), budget=Budget(1e-10))
+        early = solve_graph(S, uniform(30, 0.05), budget=Limits(1e-12, max_iter=4))
+    fine = solve_graph(S, uniform(30, 0.05), budget=Limits(1e-10))
     assert not early.converged
     assert early.value - early.gap <= fine.value <= early.value
 
@@ -215,8 +215,8 @@ def test_a_pass_of_coordinate_descent_minimises_along_every_pair():
 
 def test_one_strength_and_a_matrix_of_it_are_the_same(chain_rows):
     S = covariance(chain_rows(20, 60))
-    one = solve_graph(S, uniform(20, 0.2), budget=Budget(1e-9))
-    full = solve_graph(S, Penalties(np.full((20, 20), 0.2), np.zeros(20)), budget=Budget(1e-9))
+    one = solve_graph(S, uniform(20, 0.2), budget=Limits(1e-9))
+    full = solve_graph(S, Penalties(np.full((20, 20), 0.2), np.zeros(20)), budget=Limits(1e-9))
     np.testing.assert_array_equal(one.precision, full.precision)
 
 
@@ -226,7 +226,7 @@ def test_memory_is_a_few_matrices(chain_rows):
     S = covariance(chain_rows(400, 200))
     solve_graph(S[:20, :20].copy(), uniform(20, 0.3))  # compile
     tracemalloc.start()
-    solve_graph(S, uniform(400, 0.25, 0.25), budget=Budget(1e-5, n_threads=1), screen=False)
+    solve_graph(S, uniform(400, 0.25, 0.25), budget=Limits(1e-5, n_threads=1), screen=False)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5.0 * S.nbytes  # six with S itself

@@ -15,7 +15,7 @@ from auctor.hierarchy import (
     TopK,
     tune_decoder,
 )
-from auctor.hierarchy.subgradients import Surrogate
+from auctor.hierarchy.subgradients import SetSurrogate
 from auctor.hierarchy.tuning import OBJECTIVES
 from auctor.penalties import TreeL2
 
@@ -136,7 +136,7 @@ def test_subgradients_through_the_prox_are_finite_differences(objective, several
         u, phi = rng.uniform(size=(6, 8)), rng.uniform(0.05, 0.5, size=8)
         on = taxonomy.close(rng.random((6, 8)) < 0.3)
         on[0] = False  # a row without labels
-        soft = Surrogate(objective, u, on, taxonomy, rng.uniform(0.5, 2.0, size=6), half=0.05)
+        soft = SetSurrogate(objective, u, on, taxonomy, rng.uniform(0.5, 2.0, size=6), half=0.05)
         step = 1e-6 * np.eye(8)
         wanted = [
             (soft.value(HierarchicalOperator(phi + h)) - soft.value(HierarchicalOperator(phi - h)))
@@ -155,7 +155,7 @@ def test_the_soft_objective_is_the_objective_of_decided_sets():
     on = taxonomy.close(rng.random((30, 6)) < 0.3)
     said = taxonomy.close(rng.random((30, 6)) < 0.3)
     for name, exact in OBJECTIVES.items():
-        soft = Surrogate(name, 1e9 * said, on, taxonomy, None)
+        soft = SetSurrogate(name, 1e9 * said, on, taxonomy, None)
         value = soft.value(HierarchicalOperator(1e-3))
         assert value == pytest.approx(exact(on, said, None), abs=1e-6)
 

@@ -23,7 +23,7 @@ def test_hold_out_keeps_the_shares_of_the_classes():
 def test_split(kind, strip, monkeypatch):
     from scipy.sparse import random_array
 
-    monkeypatch.setattr("auctor.data.preparation.STRIP", strip)
+    monkeypatch.setattr("auctor.data.preparation.STRIP_ENTRIES", strip)
     X = random_array((40, 6), density=0.3, format="csr", rng=np.random.default_rng(0))
     whole = X.toarray()
     if kind == "csr64":
@@ -100,7 +100,7 @@ def test_standardise_dense(centre, order):
 def test_standardise_sparse_keeps_zeros(monkeypatch):
     from scipy.sparse import random_array
 
-    monkeypatch.setattr("auctor.data.preparation.STRIP", 7)
+    monkeypatch.setattr("auctor.data.preparation.STRIP_ENTRIES", 7)
     X = random_array((60, 5), density=0.4, format="csr", rng=np.random.default_rng(0))
     before = X.toarray()
     scaling = standardise(X, centre=True)

@@ -22,7 +22,7 @@ from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, ru
 
 WHO = "complete"
 #: Number of pairs in the memory of L-BFGS, the default of `auctor.solvers.Lbfgs`.
-MEMORY = 10
+LBFGS_PAIRS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,9 @@ def complete(
     # Scale the factors so that their product has the standard deviation of the entries.
     size = np.sqrt(spread) / rank**0.25
     left, right = size * rng.normal(size=(n, rank)), size * rng.normal(size=(m, rank))
-    fit = Fit(csr_array((centred, entries.indices, entries.indptr), shape=(n, m)), strength)
+    fit = CompletionObjective(
+        csr_array((centred, entries.indices, entries.indptr), shape=(n, m)), strength
+    )
     run = _alternate if method == "alternating" else _quasi_newton
     left, right, steps, converged = run(fit, left, right, tol, max_iter, n_threads)
     error = fit.errors(left, right)
@@ -145,7 +147,7 @@ def complete(
     )
 
 
-class Fit:
+class CompletionObjective:
     """The objective of matrix completion."""
 
     def __init__(self, entries: Any, strength: float) -> None:
@@ -193,7 +195,12 @@ class Fit:
 
 
 def _alternate(
-    fit: Fit, left: FloatArray, right: FloatArray, tol: float, max_iter: int, n_threads: int | None
+    fit: CompletionObjective,
+    left: FloatArray,
+    right: FloatArray,
+    tol: float,
+    max_iter: int,
+    n_threads: int | None,
 ) -> tuple[FloatArray, FloatArray, int, bool]:
     """Alternating ridge regressions: factors, iterations, and whether they converged."""
     threads = available_threads(n_threads)
@@ -224,7 +231,12 @@ def balanced(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _quasi_newton(
-    fit: Fit, left: FloatArray, right: FloatArray, tol: float, max_iter: int, n_threads: int | None
+    fit: CompletionObjective,
+    left: FloatArray,
+    right: FloatArray,
+    tol: float,
+    max_iter: int,
+    n_threads: int | None,
 ) -> tuple[FloatArray, FloatArray, int, bool]:
     """L-BFGS on both factors: factors, iterations, and whether it converged."""
     cut = left.size
@@ -240,7 +252,7 @@ def _quasi_newton(
         np.concatenate((left.ravel(), right.ravel())),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": tol, "gtol": 0.0},
+        options={"maxiter": max_iter, "maxcor": LBFGS_PAIRS, "ftol": tol, "gtol": 0.0},
     )
     w = found.x
     done = bool(found.nit < max_iter)

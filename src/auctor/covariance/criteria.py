@@ -15,7 +15,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.covariance.inputs import Penalties
 from auctor.covariance.path import along_path
 from auctor.covariance.problem import factorise
-from auctor.covariance.solve import Budget, GraphSolution, solve_graph
+from auctor.covariance.solve import GraphSolution, Limits, solve_graph
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
 #: Gap per variable on subsamples, and at the first strengths of folds, where only the order of the
@@ -27,7 +27,7 @@ LOOSE_TOL = 1e-3
 CLEAR_SHARE = 0.1
 #: Consecutive strengths with less likelihood than the best so far that end the path of the first
 #: fold; set by hand.
-PATIENCE = 2
+WORSE_STRENGTHS = 2
 #: Number of subsamples for the stability of edges. Source: Liu, Roeder, Wasserman, 2010, who use 20
 #: and more.
 SUBSAMPLES = 20
@@ -50,7 +50,7 @@ def ebic(S: FloatArray, n: int, solution: GraphSolution, gamma: float) -> float:
     return fit + edges * math.log(n) + 4.0 * edges * gamma * math.log(p)
 
 
-class Choice(NamedTuple):
+class ChosenStrength(NamedTuple):
     """The criterion of every strength, the index of the best, and a precision to start from."""
 
     values: FloatArray
@@ -75,7 +75,7 @@ class Candidates:
         ``covariance(rows)`` gives the matrix to fit for some of the rows, and their standard
         deviations if it is scaled.
     solver : str or solver object
-    budget : Budget
+    budget : Limits
     who : str
         Name used in messages.
     """
@@ -86,7 +86,7 @@ class Candidates:
     factors: Penalties
     covariance: Callable[[FloatArray], tuple[FloatArray, FloatArray | None]]
     solver: Any
-    budget: Budget
+    budget: Limits
     who: str
 
     def path(self, S: FloatArray) -> Iterator[GraphSolution]:
@@ -214,7 +214,7 @@ class HeldOut:
         return total / len(self.folds)
 
     def _follow_first(self) -> int:
-        """Solve the first fold until `PATIENCE` strengths in a row are worse than its best."""
+        """Solve the first fold until it is worse than its best at `WORSE_STRENGTHS` strengths."""
         found, best = self.values[0], 0
         for at in range(found.size):
             change = abs(float(found[at - 1] - found[at - 2])) if at > 1 else 0.0
@@ -225,7 +225,7 @@ class HeldOut:
             self._judge(at, [0])
             if found[at] > found[best]:
                 best = at
-            elif at >= best + PATIENCE:
+            elif at >= best + WORSE_STRENGTHS:
                 break
         return best
 
@@ -254,24 +254,24 @@ class HeldOut:
 
 def choose_by_likelihood(
     candidates: Candidates, folds: list[tuple[Array, Array]], held_rows: FloatArray, centre: bool
-) -> Choice:
+) -> ChosenStrength:
     """The strength with the largest mean log-likelihood of held-out rows.
 
     ``held_rows`` are all rows in the units of the likelihood.
     """
     held = HeldOut(candidates, folds, held_rows, centre)
     best = held.best()
-    return Choice(held.mean, best, held.start(best))
+    return ChosenStrength(held.mean, best, held.start(best))
 
 
-def choose_by_ebic(candidates: Candidates, gamma: float) -> Choice:
+def choose_by_ebic(candidates: Candidates, gamma: float) -> ChosenStrength:
     """The strength with the smallest extended BIC of the model of all rows."""
     n, S = candidates.rows.shape[0], candidates.S
     values = np.array([ebic(S, n, one, gamma) for one in candidates.path(S)])
-    return Choice(values, int(np.argmin(values)))
+    return ChosenStrength(values, int(np.argmin(values)))
 
 
-def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> Choice:
+def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> ChosenStrength:
     """The smallest strength before the mean variance of the edges over subsamples is large.
 
     Strengths after the first one whose edges are unstable are not tried; their value is NaN.
@@ -295,4 +295,4 @@ def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> Cho
         if values[at] > INSTABILITY:
             break
         best = at
-    return Choice(values, best)
+    return ChosenStrength(values, best)

@@ -19,7 +19,7 @@ from auctor.covariance.inputs import (
     penalty_factors,
     rank_covariance,
 )
-from auctor.covariance.solve import Budget, GraphSolution, solve_graph
+from auctor.covariance.solve import GraphSolution, Limits, solve_graph
 
 #: Rounds of adaptive reweighting. Set by hand; the graph hardly changes after the second.
 ADAPTIVE_ROUNDS = 2
@@ -52,12 +52,12 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
         partial = -self.precision_[row, column] / (root[row] * root[column])
         return csr_array((partial, (row, column)), shape=self.precision_.shape)
 
-    def _check_parameters(self) -> Budget:
+    def _check_parameters(self) -> Limits:
         """The budget, after checking all parameters except strength and weights."""
         who = type(self).__name__
-        if not any(self.standardize is choice for choice in (False, True)):
-            check_choice(who, "standardize", self.standardize, ("rank",))
-        budget = Budget(self.tol, self.max_iter, self.max_seconds, self.n_threads)
+        if not any(self.standardise is choice for choice in (False, True)):
+            check_choice(who, "standardise", self.standardise, ("rank",))
+        budget = Limits(self.tol, self.max_iter, self.max_seconds, self.n_threads)
         return budget.check(who)
 
     def _rows(self, X: Any) -> FloatArray:
@@ -83,10 +83,10 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
         who = type(self).__name__
         S = np.atleast_2d(empirical_covariance(rows, assume_centered=self.assume_centered))
         S = check_covariance(who, S)
-        if self.standardize is False:
+        if self.standardise is False:
             return S, None
         deviation = np.sqrt(S.diagonal())
-        if self.standardize == "rank":
+        if self.standardise == "rank":
             return check_covariance(who, rank_covariance(rows)), deviation
         return correlation(S, deviation), deviation
 
@@ -127,7 +127,7 @@ class SparseInverseCovariance(GraphEstimator):
     weights : None, "adaptive" or (p, p) array
         Factors of the strength: 0 never penalises an entry, infinity forbids an edge. "adaptive"
         penalises the weaker edges of a first solution more.
-    standardize : bool or "rank"
+    standardise : bool or "rank"
         True fits the correlations, so that the units of the columns do not affect the graph.
         "rank" fits the correlations of a Gaussian copula, computed from the ranks of every column,
         which do not change under monotone transformations of the columns (nonparanormal). In all
@@ -189,7 +189,7 @@ class SparseInverseCovariance(GraphEstimator):
         *,
         penalise_diagonal: bool = False,
         weights: Any = None,
-        standardize: bool | str = False,
+        standardise: bool | str = False,
         solver: Any = "auto",
         tol: float = 1e-4,
         max_iter: int = 200,
@@ -201,7 +201,7 @@ class SparseInverseCovariance(GraphEstimator):
         self.strength = strength
         self.penalise_diagonal = penalise_diagonal
         self.weights = weights
-        self.standardize = standardize
+        self.standardise = standardise
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -232,22 +232,22 @@ class SparseInverseCovariance(GraphEstimator):
         who = type(self).__name__
         if n is not None:
             self.n_samples_ = check_int(who, "n", n, low=2)
-        if self.standardize == "rank":
+        if self.standardise == "rank":
             raise ParameterError(
                 who,
-                needs="standardize to be True or False if a covariance is given",
+                needs="standardise to be True or False if a covariance is given",
                 got="'rank'",
                 todo="Pass the rows to fit.",
             )
         matrix = check_covariance(who, S)
         self.n_features_in_ = matrix.shape[0]
         self.location_ = np.zeros(self.n_features_in_)
-        if not self.standardize:
+        if not self.standardise:
             return self._fit(matrix, None, budget)
         deviation = np.sqrt(matrix.diagonal())
         return self._fit(correlation(matrix, deviation), deviation, budget)
 
-    def _fit(self, S: FloatArray, deviation: FloatArray | None, budget: Budget) -> Self:
+    def _fit(self, S: FloatArray, deviation: FloatArray | None, budget: Limits) -> Self:
         """Solve for a checked covariance, with rounds of adaptive weights if asked for."""
         who = type(self).__name__
         strength = check_real(who, "strength", self.strength, low=0.0)
@@ -311,4 +311,4 @@ def refit(S: Any, graph: Any, *, tol: float = 1e-6, max_iter: int = 200) -> Grap
             todo="Pass the adjacency matrix of an undirected graph.",
         )
     fixed = Penalties(np.where(edges, 0.0, np.inf), np.zeros(S.shape[0]))
-    return solve_graph(S, fixed, budget=Budget(tol, max_iter), who=who)
+    return solve_graph(S, fixed, budget=Limits(tol, max_iter), who=who)

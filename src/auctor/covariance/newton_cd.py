@@ -21,13 +21,13 @@ SUFFICIENT = 1e-3
 #: Factor on the step after a rejected trial; the usual halving.
 SHRINK = 0.5
 #: Most trials of the line search; 2^-40 of a step is far below the accuracy of F.
-MOST_TRIALS = 40
+LINE_SEARCH_TRIALS = 40
 #: Sweeps over a row's pairs before the next row. Set by hand: the row is in the cache, so a second
 #: sweep is cheap and finds the graph in fewer steps.
 ROW_VISITS = 2
 #: Largest move of a pair, in units of the model's diagonal, that ends coordinate descent; a few
 #: thousand times machine epsilon.
-TINY = 1e-12
+LEAST_MOVE = 1e-12
 #: First steps that use coordinate descent only. Set by hand: far from the optimum the signs still
 #: change, and conjugate gradients on the current signs are wasted.
 PLAIN_STEPS = 3
@@ -119,7 +119,7 @@ class NewtonCd:
 
     def _improve(self, W: FloatArray, free: FreePairs, steps: int) -> FloatArray:
         """Rounds of coordinate descent and conjugate gradients on the model."""
-        model = Model(W, free)
+        model = QuadraticModel(W, free)
         step = np.zeros(free.value.size)
         first = np.inf
         for k in range(ROUNDS):
@@ -179,7 +179,7 @@ def separable_step(free: FreePairs) -> FloatArray:
     return after - free.value
 
 
-class Model:
+class QuadraticModel:
     """The quadratic model of the log-determinant plus the penalty, on the free entries.
 
     Parameters
@@ -240,7 +240,7 @@ class Model:
         kernels.times_inverse(self.W, free.indptr, free.column, step, self.buffer)
         kernels.descend_rows(
             self.W, free.value, free.slope, free.l1, free.indptr, free.column, step, self.buffer,
-            passes, ROW_VISITS, TINY,
+            passes, ROW_VISITS, LEAST_MOVE,
         )  # fmt: skip
         return self.product(step)
 
@@ -305,7 +305,7 @@ def search(
     if not predicted < -NO_PROGRESS * scale:
         return None
     share = 1.0
-    for _ in range(MOST_TRIALS):
+    for _ in range(LINE_SEARCH_TRIALS):
         w = point.w.copy()
         # An entry that moves to zero is set to exactly zero, without the rounding of value + step.
         moved = free.value + share * step

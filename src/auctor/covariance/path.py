@@ -11,7 +11,7 @@ from auctor.core.checks import check_real
 from auctor.core.errors import ParameterError
 from auctor.core.types import FloatArray
 from auctor.covariance.inputs import Penalties, check_covariance, penalty_factors
-from auctor.covariance.solve import Budget, GraphSolution, solve_graph
+from auctor.covariance.solve import GraphSolution, Limits, solve_graph
 
 #: Number of strengths of a path by default. Set by hand: more take longer and give a finer choice.
 N_STRENGTHS = 20
@@ -112,7 +112,7 @@ def covariance_path(
             got=f"{grid.tolist()[:4]}",
             todo="Sort them: each solve starts from the last solution.",
         )
-    budget = Budget(tol, max_iter, max_seconds, n_threads)
+    budget = Limits(tol, max_iter, max_seconds, n_threads)
     return list(along_path(S, factors, grid, solver=solver, budget=budget, who=who))
 
 
@@ -122,7 +122,7 @@ def along_path(
     strengths: FloatArray,
     *,
     solver: Any,
-    budget: Budget,
+    budget: Limits,
     who: str,
 ) -> Iterator[GraphSolution]:
     """Solutions for decreasing strengths one by one, each started from the last one."""

@@ -14,7 +14,7 @@ from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.covariance.criteria import (
     Candidates,
-    Choice,
+    ChosenStrength,
     choose_by_ebic,
     choose_by_likelihood,
     choose_by_stability,
@@ -43,7 +43,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
         Whether the chosen graph is fitted again without a penalty.
     random_state : int or Generator, optional
         Random numbers for the subsamples of "stability".
-    penalise_diagonal, weights, standardize, solver, tol, max_iter, max_seconds, assume_centered
+    penalise_diagonal, weights, standardise, solver, tol, max_iter, max_seconds, assume_centered
         As for `SparseInverseCovariance`; weights are None or an array.
     n_threads : int, optional
         Number of folds, subsamples or connected components that are solved at the same time.
@@ -83,7 +83,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
         random_state: Any = None,
         penalise_diagonal: bool = False,
         weights: Any = None,
-        standardize: bool | str = False,
+        standardise: bool | str = False,
         solver: Any = "auto",
         tol: float = 1e-4,
         max_iter: int = 200,
@@ -100,7 +100,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
         self.random_state = random_state
         self.penalise_diagonal = penalise_diagonal
         self.weights = weights
-        self.standardize = standardize
+        self.standardise = standardise
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -136,14 +136,14 @@ class SparseInverseCovarianceCV(GraphEstimator):
         self._take(solution, deviation)
         return self
 
-    def _choose(self, candidates: Candidates) -> Choice:
+    def _choose(self, candidates: Candidates) -> ChosenStrength:
         """The best strength by the criterion."""
         if self.criterion == "ebic":
             return choose_by_ebic(candidates, self.ebic_gamma)
         if self.criterion == "stability":
             return choose_by_stability(candidates, as_rng(self.random_state))
         rows = candidates.rows
-        ranked = self.standardize == "rank"
+        ranked = self.standardise == "rank"
         held = normal_scores(rows) if ranked else rows
         folds = list(check_cv(self.cv).split(rows))
         return choose_by_likelihood(candidates, folds, held, not (self.assume_centered or ranked))

@@ -84,7 +84,7 @@ class GraphSolution:
 
 
 @dataclass(frozen=True)
-class Budget:
+class Limits:
     """Tolerance and limits of a solve.
 
     Parameters
@@ -102,7 +102,7 @@ class Budget:
     max_seconds: float | None = None
     n_threads: int | None = None
 
-    def check(self, who: str) -> Budget:
+    def check(self, who: str) -> Limits:
         """Itself; raises `ParameterError` for values outside their range."""
         check_real(who, "tol", self.tol, low=0.0)
         check_int(who, "max_iter", self.max_iter)
@@ -113,7 +113,7 @@ class Budget:
 
 
 @dataclass
-class Part:
+class ComponentSolution:
     """The solution of one connected component, with the indices of its variables."""
 
     variables: IntArray
@@ -155,7 +155,7 @@ def solve_graph(
     *,
     solver: Any = "auto",
     start: FloatArray | None = None,
-    budget: Budget | None = None,
+    budget: Limits | None = None,
     screen: bool = True,
     who: str = "solve_graph",
 ) -> GraphSolution:
@@ -170,21 +170,21 @@ def solve_graph(
     solver : str or solver object
     start : (p, p) array, optional
         A precision matrix to start from.
-    budget : Budget, optional
+    budget : Limits, optional
     screen : bool
         Whether connected components are solved separately; the solution is the same.
     who : str
         Name used in messages.
     """
     clock = time.perf_counter()
-    budget = (budget or Budget()).check(who)
+    budget = (budget or Limits()).check(who)
     chosen = resolve_solver(who, solver)
     check_free_pairs(who, S, penalties)
     # A penalty on the positive diagonal of X is linear: it adds to the diagonal of S.
     if penalties.diagonal.any():
         S = S + np.diag(penalties.diagonal)
     groups = components(S, penalties.pairs) if screen else [np.arange(S.shape[0])]
-    parts: list[Part | None] = [None] * len(groups)
+    parts: list[ComponentSolution | None] = [None] * len(groups)
 
     def one(at: int) -> None:
         parts[at] = solve_component(S, penalties, groups[at], chosen, start, budget)
@@ -218,13 +218,13 @@ def solve_component(
     group: IntArray,
     solver: Solver[Any],
     start: FloatArray | None,
-    budget: Budget,
-) -> Part:
+    budget: Limits,
+) -> ComponentSolution:
     """Solve one component, in closed form if it is a single variable or a tree."""
     if group.size == 1:
         variance = float(S[group[0], group[0]])
         one = np.array([[1.0 / variance]])
-        return Part(group, one, np.array([[variance]]), 1.0 + np.log(variance), 0.0)
+        return ComponentSolution(group, one, np.array([[variance]]), 1.0 + np.log(variance), 0.0)
     everything = group.size == S.shape[0]
     inside = np.ix_(group, group)
     graph = GraphProblem(S if everything else S[inside], penalties.inside(group))
@@ -234,7 +234,7 @@ def solve_component(
         point = graph.evaluate(pack(tree))
         gap = graph.certificate(point).gap if np.isfinite(point.value) else np.inf
         if gap <= graph.tolerance(budget.tol):
-            return Part(group, tree, graph.inverse_at(point), point.value, gap)
+            return ComponentSolution(group, tree, graph.inverse_at(point), point.value, gap)
     first = start if start is None or everything else start[inside]
     regular = None if graph.penalty.strengths.any() else factorise(graph.loss.S.copy())
     if regular is not None:  # no pair has a penalty: the minimum is the inverse of S
@@ -251,7 +251,7 @@ def solve_component(
     precision = unpack(found.coef, graph.size)
     factor = factorise(precision.copy())
     assert factor is not None  # every accepted point is positive definite
-    return Part(
+    return ComponentSolution(
         group, precision, factor.inverse(), found.value, found.gap, found.status, found.n_iter
     )
 
@@ -265,7 +265,9 @@ def feasible_start(graph: GraphProblem, start: FloatArray) -> FloatArray | None:
     return w
 
 
-def combined(p: int, parts: Sequence[Part], budget: Budget, clock: float) -> GraphSolution:
+def combined(
+    p: int, parts: Sequence[ComponentSolution], budget: Limits, clock: float
+) -> GraphSolution:
     """The block-diagonal solution of all components; values and gaps are sums."""
     if len(parts) == 1:
         precision, covariance = parts[0].precision, parts[0].covariance

@@ -1,4 +1,4 @@
-"""Predictions for Dask collections: one block of rows at a time, when they are asked for."""
+"""Predictions for Dask collections: computed lazily, one block of rows at a time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 
 def lazily(estimator: Any, method: str, X: Any) -> Any:
-    """A collection of what a method of a fitted estimator says of each partition.
+    """Apply a method of a fitted estimator to each partition, lazily.
 
-    Arrays give arrays, frames give series, or frames where there are several numbers a row.
+    Arrays give arrays. Frames give series, or frames if the method returns several numbers a row.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def lazily(estimator: Any, method: str, X: Any) -> Any:
 
 
 def _of_frame(rows: Any, answer: Any) -> Any:
-    """What a method says of a pandas table, with the index of its rows."""
+    """Apply a method to a pandas table; the result has the index of its rows."""
     from pandas import DataFrame, Series
 
     found = answer(rows)

@@ -23,9 +23,9 @@ from auctor.data.workers import ShardFacts, call, facts_of
 
 WHO = "from_dask"
 #: Seconds without any answer after which a call is given up.
-PATIENCE = 120.0
-#: Scores and slopes of an evaluation, in numbers, that come to the driver rather than six more
-#: calls: a call took 15 ms, and two million numbers 32 ms beyond that.
+ANSWER_SECONDS = 120.0
+#: Below this many numbers (scores plus slopes) a loss is evaluated by the driver; above, by the
+#: workers, which takes six more calls of 15 ms. Sending two million numbers took 32 ms.
 GATHER_BELOW = 6e6
 
 
@@ -73,7 +73,7 @@ class DaskWorkers:
         distributed = require("distributed", extra="dask", who=WHO)
         try:
             with self._client.as_current():  # `wait` takes the current client, which may be another
-                distributed.wait(futures, timeout=PATIENCE)
+                distributed.wait(futures, timeout=ANSWER_SECONDS)
             answers: list[Any] = self._client.gather(futures)
         except (OSError, TimeoutError, CancelledError, distributed.KilledWorker) as error:
             raise _lost(f"{type(error).__name__}: {str(error)[:200]}") from error
@@ -81,7 +81,7 @@ class DaskWorkers:
 
 
 def _lost(what: str) -> DataLost:
-    """A scheduler that is gone, or workers that are killed again and again."""
+    """The error for a lost scheduler or for workers that keep dying."""
     return DataLost(
         WHO,
         needs="a cluster that answers",

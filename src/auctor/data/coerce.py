@@ -24,7 +24,7 @@ StoredData: TypeAlias = Dense | Sparse | Binned | Sharded
 LARGEST = 1e100
 
 #: Entries that are checked at once: 256 KB of float64, which fits into a second-level cache.
-STRIP = 1 << 15
+CHECKED_ENTRIES = 1 << 15
 
 #: Kinds of numpy dtypes that convert to float although they are not numbers: text, dates, records.
 NOT_NUMBERS = "USmMV"
@@ -214,7 +214,7 @@ def _as_sparse(X: Any, who: str) -> Any:
 
 def _canonical(X: Any) -> bool:
     """The same as ``X.has_canonical_format``, by a faster kernel for large matrices."""
-    if X.indices.size < STRIP:
+    if X.indices.size < CHECKED_ENTRIES:
         return bool(X.has_canonical_format)
     return increasing(*unsigned(X)[:2])
 
@@ -323,8 +323,8 @@ def _check_finite(values: Array, who: str) -> None:
             return
     # Find the reason: the extremes, a strip at a time, so that no copy of X is made.
     low = high = 0.0
-    for start in range(0, flat.size, STRIP):
-        strip = flat[start : start + STRIP]
+    for start in range(0, flat.size, CHECKED_ENTRIES):
+        strip = flat[start : start + CHECKED_ENTRIES]
         low = float(np.minimum(low, strip.min()))
         high = float(np.maximum(high, strip.max()))
     if np.isnan(low) or np.isnan(high):

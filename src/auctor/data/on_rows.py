@@ -74,7 +74,7 @@ def _extremes(data: Any, values: Array) -> tuple[float, float]:
 # --- losses over rows -----------------------------------------------------------------------
 
 
-class Part(NamedTuple):
+class WorkerTarget(NamedTuple):
     """The target of a worker's part of the loss, and its share of the total weight.
 
     For a loss over rows it is the target of the worker's rows. For a loss over pairs it holds all
@@ -118,12 +118,12 @@ class Evaluated(NamedTuple):
 NOTHING: FloatArray = np.empty(0)
 
 
-def _placed_rows(data: Any, y: Array, weight: FloatArray | None, share: float) -> Part:
+def _placed_rows(data: Any, y: Array, weight: FloatArray | None, share: float) -> WorkerTarget:
     target = Target(y.astype(np.float64), weight)
-    return Part(target, share, np.arange(data.n_rows), np.empty(0, dtype=np.int64))
+    return WorkerTarget(target, share, np.arange(data.n_rows), np.empty(0, dtype=np.int64))
 
 
-def _row_loss(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Evaluated:
+def _row_loss(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) -> Evaluated:
     """The share of the loss on the worker's rows, and its slopes."""
     if not part.share:
         return _evaluated(0.0, np.zeros_like(scores))
@@ -140,7 +140,7 @@ def _summary(data: Any, found: Evaluated) -> tuple[float, float, float, FloatArr
     return found.value, found.total, found.size, found.rare
 
 
-def _row_curvature(data: Any, loss: Loss, part: Part, scores: FloatArray) -> FloatArray:
+def _row_curvature(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) -> FloatArray:
     """Second derivatives of the worker's rows, times its share."""
     if not part.share:
         return np.zeros_like(scores)
@@ -148,7 +148,7 @@ def _row_curvature(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Flo
 
 
 def _row_shifted(
-    data: Any, loss: Loss, part: Part, scores: FloatArray, t: float, curved: bool
+    data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray, t: float, curved: bool
 ) -> tuple[float, float, float, float]:
     """Value, slope, sum of absolute slopes and curvature with t added to all scores."""
     if not part.share:
@@ -172,7 +172,7 @@ class Steps(NamedTuple):
     finite: bool
 
 
-def _row_steps(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Steps | None:
+def _row_steps(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) -> Steps | None:
     """Kinks of the worker's rows; None if the loss has none of this form."""
     if not part.share:
         return Steps(NOTHING, 0.0, 0.0, True)
@@ -188,7 +188,7 @@ def _steps_summary(data: Any, steps: Steps | None) -> tuple[float, float, float]
     return None if steps is None else (steps.goal, steps.mass, float(steps.finite))
 
 
-def _row_conjugate(data: Any, loss: Loss, part: Part, slopes: FloatArray) -> float | None:
+def _row_conjugate(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray) -> float | None:
     """The share of the conjugate; None if there is no closed form."""
     if not part.share:
         return 0.0 if not slopes.any() else None
@@ -196,7 +196,7 @@ def _row_conjugate(data: Any, loss: Loss, part: Part, slopes: FloatArray) -> flo
     return None if found is None else part.share * found
 
 
-def _row_tangent(data: Any, loss: Loss, part: Part, scores: FloatArray) -> float | None:
+def _row_tangent(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) -> float | None:
     """The share of the offset of a plane below the unsmoothed loss, or None."""
     if not part.share:
         return 0.0
@@ -204,7 +204,7 @@ def _row_tangent(data: Any, loss: Loss, part: Part, scores: FloatArray) -> float
     return None if found is None else part.share * found
 
 
-def _row_centre(data: Any, loss: Loss, part: Part, slopes: FloatArray) -> FloatArray:
+def _row_centre(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray) -> FloatArray:
     return loss.centre(slopes / part.share, part.target) if part.share else np.zeros_like(slopes)
 
 
@@ -219,19 +219,19 @@ def _placed_pairs(
     rare: float,
     n_rare: int,
     rare_weight: FloatArray | None,
-) -> Part:
+) -> WorkerTarget:
     """The part of a pair loss that this worker evaluates."""
     # The target of the pairs: all rows of the rarer class, then the own rows of the other.
     own, mine = np.flatnonzero(y == -rare), np.flatnonzero(y == rare)
     labels = np.concatenate([np.full(n_rare, rare), np.full(own.size, -rare)])
     if weight is None or rare_weight is None:
-        return Part(Target(labels), share, own, mine, n_rare)
+        return WorkerTarget(Target(labels), share, own, mine, n_rare)
     weights = np.concatenate([rare_weight, weight[own]])
-    return Part(Target(labels, weights), share, own, mine, n_rare)
+    return WorkerTarget(Target(labels, weights), share, own, mine, n_rare)
 
 
 def _pair_loss(
-    data: Any, loss: Loss, part: Part, scores: FloatArray, rare: FloatArray
+    data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray, rare: FloatArray
 ) -> Evaluated:
     """The loss of the pairs with the own rows; slopes of the rarer class are partial sums."""
     slopes, partial = np.zeros_like(scores), np.zeros(part.n_rare)
@@ -244,7 +244,7 @@ def _pair_loss(
 
 
 def _pair_curvature(
-    data: Any, loss: Loss, part: Part, scores: FloatArray, rare: FloatArray
+    data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray, rare: FloatArray
 ) -> Curvature | None:
     """Curvature of the pairs with the own rows; None if they have no weight."""
     if not part.share:
@@ -253,7 +253,7 @@ def _pair_curvature(
 
 
 def _pair_diagonal(
-    data: Any, curvature: Curvature | None, part: Part, like: FloatArray
+    data: Any, curvature: Curvature | None, part: WorkerTarget, like: FloatArray
 ) -> Evaluated:
     """Diagonal of the curvature of the pairs with the own rows."""
     if curvature is None:
@@ -262,7 +262,7 @@ def _pair_diagonal(
 
 
 def _pair_product(
-    data: Any, curvature: Curvature | None, part: Part, change: FloatArray, rare: FloatArray
+    data: Any, curvature: Curvature | None, part: WorkerTarget, change: FloatArray, rare: FloatArray
 ) -> Evaluated:
     """Curvature of the pairs with the own rows, times a change of the scores."""
     if curvature is None:
@@ -270,24 +270,24 @@ def _pair_product(
     return _by_class(part, change, curvature.matvec(part.whole(change, rare)))
 
 
-def _by_class(part: Part, like: FloatArray, found: FloatArray) -> Evaluated:
+def _by_class(part: WorkerTarget, like: FloatArray, found: FloatArray) -> Evaluated:
     """Values of the own rows in their places, and those of the rarer class, times the share."""
     out = np.zeros_like(like)
     out[part.own] = part.share * found[part.n_rare :]
     return _evaluated(0.0, out, part.share * found[: part.n_rare])
 
 
-def _class_total(data: Any, part: Part, slopes: FloatArray, rare: bool) -> float:
+def _class_total(data: Any, part: WorkerTarget, slopes: FloatArray, rare: bool) -> float:
     """Sum over the worker's rows of the rarer class, or of the other class."""
     return float(slopes[part.rare if rare else part.own].sum())
 
 
-def _rare_values(data: Any, part: Part, values: FloatArray) -> FloatArray:
+def _rare_values(data: Any, part: WorkerTarget, values: FloatArray) -> FloatArray:
     """Values of the worker's rows of the rarer class."""
     return values[part.rare]
 
 
-def _joined(data: Any, part: Part, own: FloatArray, rare: FloatArray) -> FloatArray:
+def _joined(data: Any, part: WorkerTarget, own: FloatArray, rare: FloatArray) -> FloatArray:
     """Values of all rows of the worker, with those of the rarer class filled in."""
     out = own.copy()
     out[part.rare] = rare
@@ -320,14 +320,14 @@ class PartedThresholdLoss(Protocol):
 
 
 def _raised(
-    data: Any, loss: PartedThresholdLoss, part: Part, scores: FloatArray, margins: Any
+    data: Any, loss: PartedThresholdLoss, part: WorkerTarget, scores: FloatArray, margins: Any
 ) -> FloatArray:
     """Scores with the loss's margins added."""
     return loss.raised(scores, part.target.y, margins)
 
 
 def _ramped(
-    data: Any, values: FloatArray, part: Part, cuts: FloatArray, width: float
+    data: Any, values: FloatArray, part: WorkerTarget, cuts: FloatArray, width: float
 ) -> tuple[FloatArray, FloatArray]:
     """Weight below each threshold, and the number of kinks of that function below each."""
     ends = (0.0, width) if width else (0.0,)
@@ -336,7 +336,7 @@ def _ramped(
 
 
 def _between(
-    data: Any, values: FloatArray, part: Part, low: float, high: float, width: float
+    data: Any, values: FloatArray, part: WorkerTarget, low: float, high: float, width: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Values and weights of rows with kinks between two thresholds, and sums of the others.
 
@@ -355,7 +355,7 @@ def _between(
     return values[inside], share[inside], np.array(sums)
 
 
-def _next_above(data: Any, values: FloatArray, part: Part, low: float) -> float:
+def _next_above(data: Any, values: FloatArray, part: WorkerTarget, low: float) -> float:
     found = next_above(values, part.row_share, low)
     return float(found) if found > low else np.inf
 
@@ -363,7 +363,7 @@ def _next_above(data: Any, values: FloatArray, part: Part, low: float) -> float:
 def _threshold_loss(
     data: Any,
     loss: PartedThresholdLoss,
-    part: Part,
+    part: WorkerTarget,
     raised: FloatArray,
     at: Threshold,
     margins: Any,
@@ -375,7 +375,12 @@ def _threshold_loss(
 
 
 def _threshold_flips(
-    data: Any, loss: PartedThresholdLoss, part: Part, slopes: FloatArray, margins: Any, most: float
+    data: Any,
+    loss: PartedThresholdLoss,
+    part: WorkerTarget,
+    slopes: FloatArray,
+    margins: Any,
+    most: float,
 ) -> tuple[float, ...]:
     """The worker's sums of the label flips that slopes correspond to."""
     found = loss.flips_of(slopes, part.target.y, part.row_share, margins, most)
@@ -383,7 +388,7 @@ def _threshold_flips(
 
 
 def _threshold_centre(
-    data: Any, loss: PartedThresholdLoss, part: Part, slopes: FloatArray, margins: Any
+    data: Any, loss: PartedThresholdLoss, part: WorkerTarget, slopes: FloatArray, margins: Any
 ) -> FloatArray:
     """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
     return loss.centre_of(slopes, part.target.y, part.row_share, margins)

@@ -15,7 +15,7 @@ from auctor.data.sharded import Sharded
 
 #: Entries that are moved or scaled at a time: 8 MB of float64, instead of a copy of the matrix. Set
 #: by hand; larger strips are not faster.
-STRIP = 1 << 20
+STRIP_ENTRIES = 1 << 20
 #: Variance, as a share of the squared mean, below which a dense column counts as constant. It is
 #: computed around the mean, so its rounding error is the square of a few hundred times machine
 #: epsilon.
@@ -102,11 +102,11 @@ def _owner(array: Array) -> Any:
 
 
 def _strips(indptr: Array) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with about `STRIP` entries each."""
+    """Ranges of rows with about `STRIP_ENTRIES` entries each."""
     n = indptr.shape[0] - 1
     low = 0
     while low < n:
-        high = int(np.searchsorted(indptr, indptr[low] + STRIP, side="right"))
+        high = int(np.searchsorted(indptr, indptr[low] + STRIP_ENTRIES, side="right"))
         high = min(max(high, low + 1), n)
         yield low, high
         low = high
@@ -117,7 +117,7 @@ def _rows_together(matrix: FloatArray, stays: Array) -> FloatArray:
     if not (matrix.flags.c_contiguous and matrix.flags.writeable):
         return matrix[stays]
     n, d = matrix.shape
-    step = max(1, STRIP // d)
+    step = max(1, STRIP_ENTRIES // d)
     size = 0
     for low in range(0, n, step):
         part = matrix[low : low + step][stays[low : low + step]]
@@ -174,8 +174,8 @@ class Scaling(NamedTuple):
                 out[part] = (source[part] - self.mean[columns]) * self.factor[columns]
             return
         column_of = _columns_of(source)
-        for low in range(0, source.data.size, STRIP):
-            strip = slice(low, low + STRIP)
+        for low in range(0, source.data.size, STRIP_ENTRIES):
+            strip = slice(low, low + STRIP_ENTRIES)
             at = column_of[strip]
             out.data[strip] = (source.data[strip] - self.mean[at]) * self.factor[at]
 
@@ -306,11 +306,11 @@ def _columns_of(matrix: Any) -> Array:
 
 
 def _parts(matrix: FloatArray) -> Iterator[tuple[slice, slice]]:
-    """Slices of rows and columns of about `STRIP` entries that are contiguous in memory."""
+    """Slices of rows and columns of about `STRIP_ENTRIES` entries that are contiguous in memory."""
     n, d = matrix.shape
     by_rows = bool(matrix.flags.c_contiguous)
     lines, length = (n, d) if by_rows else (d, n)
-    step, every = max(1, STRIP // length), slice(None)
+    step, every = max(1, STRIP_ENTRIES // length), slice(None)
     for low in range(0, lines, step):
         part = slice(low, low + step)
         yield (part, every) if by_rows else (every, part)

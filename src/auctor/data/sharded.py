@@ -20,7 +20,7 @@ from auctor.data.spread import Holder, ordered_sum
 from auctor.data.workers import FileWorkers, MemoryWorkers, ShardFacts, Workers
 
 #: Default size in bytes of the ring of buffers that shards on the disk are read into. Set by hand.
-MEMORY = 512 << 20
+BUFFER_BYTES = 512 << 20
 #: Most columns for which workers send Gram matrices, which then take up to 8 MB each. Set by hand.
 GRAM_COLUMNS = 1000
 #: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite.
@@ -251,7 +251,7 @@ def check_facts(facts: list[ShardFacts]) -> list[ShardFacts]:
 
 
 def open_shards(
-    path: AnyPath, *, positive: Any = None, memory: int = MEMORY, check: bool = True
+    path: AnyPath, *, positive: Any = None, memory: int = BUFFER_BYTES, check: bool = True
 ) -> Sharded:
     """The data set of a folder of shards, read from the disk for every product.
 

@@ -48,7 +48,7 @@ ENDING = ".shard"
 NOTES = "notes.json"
 
 
-class Part(NamedTuple):
+class StoredArray(NamedTuple):
     """An array of a shard: its type, number of entries, and offset in bytes after the header."""
 
     dtype: str
@@ -67,7 +67,7 @@ class ShardHeader:
 
     path: Path
     shape: tuple[int, int]
-    parts: dict[str, Part]
+    parts: dict[str, StoredArray]
     names: tuple[str, ...] | None
     checksum: int
     begin: int
@@ -100,7 +100,7 @@ class ShardHeader:
         return Sparse(matrix, target, n_threads=1)
 
     @staticmethod
-    def _array(payload: Array, part: Part) -> Array:
+    def _array(payload: Array, part: StoredArray) -> Array:
         piece = payload[part.offset : part.offset + part.n_bytes]
         return piece.view(np.dtype(part.dtype))
 
@@ -125,7 +125,7 @@ def read_header(path: AnyPath, *, who: str = "open_shards") -> ShardHeader:
         text = file.read(length)
     try:
         fields = json.loads(text)
-        parts = {name: Part(*part) for name, part in fields["parts"].items()}
+        parts = {name: StoredArray(*part) for name, part in fields["parts"].items()}
         names = None if fields["names"] is None else tuple(fields["names"])
         shape = (int(fields["shape"][0]), int(fields["shape"][1]))
         header = ShardHeader(
@@ -201,7 +201,7 @@ def write_shard(
     # Offsets of the arrays, each padded to the alignment; the checksum includes the padding.
     parts, offset = {}, 0
     for name, array in arrays.items():
-        parts[name] = Part(array.dtype.str, int(array.size), offset)
+        parts[name] = StoredArray(array.dtype.str, int(array.size), offset)
         offset += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
     pieces = [_padded(array.tobytes()) for array in arrays.values()]
     checksum = 0

@@ -20,7 +20,7 @@ from auctor.estimators.search import MetricClassifierCV
 from auctor.tables.blocks import Block
 from auctor.tables.check import unseen_note
 from auctor.tables.encode import Encoder
-from auctor.tables.frame import Frame, labels_of
+from auctor.tables.frame import TableInMemory, labels_of
 from auctor.tables.infer import Note
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
@@ -253,7 +253,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         """
         self.make_model()  # raises for invalid parameters before anything is read
         label = y if isinstance(y, str) else None
-        frame = Frame(X, self._who, without=label, decimal=self.decimal)
+        frame = TableInMemory(X, self._who, without=label, decimal=self.decimal)
         self._check_columns(X, frame, reset=True)
         labels = self._labels(X, y)
         notes: list[Note] = []
@@ -322,7 +322,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     def _encoder(self, X: Any) -> tuple[Encoder, Block]:
         """The encoder of a table and the block of its rows; raises without rows."""
         check_is_fitted(self)
-        frame = Frame(X, self._who, decimal=self.decimal)
+        frame = TableInMemory(X, self._who, decimal=self.decimal)
         self._check_columns(X, frame, reset=False)
         encoder = Encoder(self.schema_, frame, TABLE, self._who)
         (block,) = frame.blocks(encoder.kinds)
@@ -393,7 +393,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         """One label per row, from the column of that name where y is text."""
         return labels_of(X, y, self._who) if isinstance(y, str) else y
 
-    def _check_columns(self, X: Any, frame: Frame, *, reset: bool) -> None:
+    def _check_columns(self, X: Any, frame: TableInMemory, *, reset: bool) -> None:
         """Store the columns of a fit; later, without names, check the number of columns."""
         if reset:
             self.n_features_in_ = len(frame.names)

@@ -25,7 +25,7 @@ from auctor.training.registry import resolve_penalty
 NAMED = 5
 
 
-class Rows(NamedTuple):
+class CheckedRows(NamedTuple):
     """The checked input of `fit`: matrix, labels as a 0/1 matrix, weights."""
 
     matrix: Any
@@ -97,7 +97,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
             self.max_iter,
         )
 
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any, broken: str) -> Rows:
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, broken: str) -> CheckedRows:
         """The checked rows and labels; sets the attributes that depend on them."""
         who = type(self).__name__
         check_choice(who, "broken", broken, ("close", "refuse"))
@@ -135,7 +135,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
                 todo="Drop them from the taxonomy, or pass rows with them.",
             )
             warnings.warn(warning, stacklevel=3)
-        return Rows(matrix, labels.indicator, weight)
+        return CheckedRows(matrix, labels.indicator, weight)
 
     def adopt_seen(self, seen: Array) -> None:
         """Set which labels have rows, ``seen``, and the list of those without."""

@@ -12,7 +12,7 @@ from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, wrap
-from auctor.hierarchy.base import HierarchicalEstimator, Rows
+from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
 from auctor.hierarchy.calibration import Calibration
 from auctor.hierarchy.decoders import DECODERS, ExpectedF
 from auctor.hierarchy.labels import in_form
@@ -164,7 +164,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         X, y and weights must be those of `fit`. The models of the folds are trained again, on the
         same folds if ``random_state`` is a number.
         """
-        rows = Rows(self._read(X), self._truth(y), sample_weight)
+        rows = CheckedRows(self._read(X), self._truth(y), sample_weight)
         return self._probabilities(self._out_of_fold(rows), self.calibration_)
 
     def predict(self, X: Any) -> Any:
@@ -216,7 +216,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         proba[:, ~self.seen_] = 0.0
         return proba
 
-    def _calibrate_and_tune(self, rows: Rows) -> tuple[Calibration, Tuned]:
+    def _calibrate_and_tune(self, rows: CheckedRows) -> tuple[Calibration, Tuned]:
         """The calibration and the tuned decoder, both from out-of-fold scores."""
         decoder = DECODERS[self.decoder]() if isinstance(self.decoder, str) else self.decoder
         if self.decoder == "expected_f":
@@ -240,7 +240,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         )
         return calibration, tuned
 
-    def _out_of_fold(self, rows: Rows) -> FloatArray:
+    def _out_of_fold(self, rows: CheckedRows) -> FloatArray:
         """Scores of every row by the models of the fold that holds it out, (n, n_labels)."""
         matrix, on, weight = rows
         n = on.shape[0]

@@ -18,7 +18,7 @@ HALF_FIRST = 0.02
 #: Entry of the prox that counts as half a label, at the last step. Set by hand, with `HALF_FIRST`.
 HALF_LAST = 0.002
 #: Steps of the ascent; each costs three passes over the scores. Set by hand.
-STEPS = 60
+ASCENT_STEPS = 60
 #: Size of the first step of every coordinate in [-1, 1]; it falls linearly to 0. Set by hand: the
 #: better one of .02 and .05 on the three sets.
 FIRST_STEP = 0.05
@@ -26,7 +26,7 @@ FIRST_STEP = 0.05
 SQUARES_DECAY = 0.9
 
 
-class Surrogate(NamedTuple):
+class SetSurrogate(NamedTuple):
     """A smooth approximation of an objective of label sets.
 
     An entry v of the prox becomes the membership ``s = v / (v + half)`` in [0, 1), and counts of
@@ -94,8 +94,8 @@ def ascend(
     its gradients, so that the scale of the objective does not matter.
     """
     place, squares = start.copy(), np.zeros(start.size)
-    for k in range(STEPS):
-        done = k / STEPS
+    for k in range(ASCENT_STEPS):
+        done = k / ASCENT_STEPS
         gradient = slope(place, HALF_FIRST * (HALF_LAST / HALF_FIRST) ** done)
         squares = SQUARES_DECAY * squares + (1.0 - SQUARES_DECAY) * gradient**2
         scale = np.sqrt(np.maximum(squares / (1.0 - SQUARES_DECAY ** (k + 1)), 1e-300))

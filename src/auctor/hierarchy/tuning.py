@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.checks import check_choice
 from auctor.core.types import Array, FloatArray
 from auctor.hierarchy import metrics
-from auctor.hierarchy.subgradients import Surrogate, ascend
+from auctor.hierarchy.subgradients import SetSurrogate, ascend
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.tune import DfoTr
 
@@ -115,7 +115,7 @@ def tune_decoder(
     if search == "dfo":
         points = _by_values(start.size, lambda place: value(trial_at(place)), seed)
     else:
-        stand_in = Surrogate(objective, scores, truth, taxonomy, sample_weight)
+        stand_in = SetSurrogate(objective, scores, truth, taxonomy, sample_weight)
 
         def slope(place: FloatArray, half: float) -> FloatArray:
             # Chain rule through phi = centre * LARGEST_FACTOR ** place, summed over each group.

@@ -17,7 +17,7 @@ from auctor.least_squares.trust_region import RADIUS_SHARE, trust_step
 from auctor.solvers.line_search import first_accepted, sizes
 
 #: Most trials of a line search: 0.9^306 is 1e-14, below the rounding error of any step.
-MOST_TRIALS = 306
+LINE_SEARCH_TRIALS = 306
 #: Length of a step, relative to x, that is rounding error: machine epsilon.
 STEP_ROUNDING = float(np.finfo(np.float64).eps)
 #: Ratio of the actual to the predicted decrease below which the trust region shrinks. Source:
@@ -41,12 +41,12 @@ class Moved(NamedTuple):
     """Result of a step: the new values, the method's state, and whether no step is possible."""
 
     values: Values
-    state: State
+    state: MethodState
     stuck: bool = False
 
 
 @dataclass(frozen=True)
-class State:
+class MethodState:
     """What a method carries between steps; only trust regions use it.
 
     Parameters
@@ -76,7 +76,7 @@ class LineSearch(ABC):
     def direction(self, values: Values) -> FloatArray:
         """Search direction at a point."""
 
-    def init(self, values: Values) -> State:
+    def init(self, values: Values) -> MethodState:
         """Empty state; an error if there are bounds, which a line search would not respect."""
         if values.function.bounded:
             raise ParameterError(
@@ -85,9 +85,9 @@ class LineSearch(ABC):
                 got="bounds",
                 todo="Use LevenbergMarquardt, which respects them.",
             )
-        return State()
+        return MethodState()
 
-    def step(self, values: Values, state: State) -> Moved:
+    def step(self, values: Values, state: MethodState) -> Moved:
         """The first step size with the sufficient decrease ``armijo * size * slope``."""
         p = self.direction(values)
         slope = float(values.gradient @ p)
@@ -98,7 +98,7 @@ class LineSearch(ABC):
         found = first_accepted(
             lambda size: values.function.at(values.x + size * p),
             enough,
-            sizes(1.0, self.shrink, MOST_TRIALS),
+            sizes(1.0, self.shrink, LINE_SEARCH_TRIALS),
         )
         return Moved(values, state, stuck=True) if found is None else Moved(found[1], state)
 
@@ -185,16 +185,16 @@ class LevenbergMarquardt:
         if self.first_radius is not None:
             check_real(who, "first_radius", self.first_radius, low=0.0, open_low=True)
 
-    def init(self, values: Values) -> State:
+    def init(self, values: Values) -> MethodState:
         """State with the first radius and scale."""
         first = FIRST * self.largest_radius if self.first_radius is None else self.first_radius
         scale = None
         if self.scale_columns:
             lengths = np.linalg.norm(values.jacobian, axis=0)
             scale = np.where(lengths > 0.0, lengths, 1.0)
-        return State(min(first, self.largest_radius), scale)
+        return MethodState(min(first, self.largest_radius), scale)
 
-    def step(self, values: Values, state: State) -> Moved:
+    def step(self, values: Values, state: MethodState) -> Moved:
         """One trial step; the ratio of actual to predicted decrease sets the next radius."""
         p, length = self._trial(values, state)
         predicted = values.value - values.model(p)
@@ -220,7 +220,7 @@ class LevenbergMarquardt:
         return Moved(trial, adjusted)
 
     @staticmethod
-    def _trial(values: Values, state: State) -> tuple[FloatArray, float]:
+    def _trial(values: Values, state: MethodState) -> tuple[FloatArray, float]:
         """The step, clipped to the bounds, and its length in units of ``scale``."""
         scale = np.ones(values.x.size) if state.scale is None else state.scale
         free = ~values.held

@@ -22,7 +22,7 @@ from auctor.maps.activations import Activation, activation
 TEST_POINTS = 101
 
 
-class Weights(NamedTuple):
+class NetworkWeights(NamedTuple):
     """Output weights, weights of x and of y, and offsets of the hidden units."""
 
     v: FloatArray
@@ -123,11 +123,13 @@ class PoissonNetwork:
             hx * hy,
         )
 
-    def unpack(self, w: FloatArray) -> Weights:
+    def unpack(self, w: FloatArray) -> NetworkWeights:
         """The parts of a weight vector."""
-        return Weights(*check_vector("PoissonNetwork", "w", w, size=self.size).reshape(4, -1))
+        return NetworkWeights(
+            *check_vector("PoissonNetwork", "w", w, size=self.size).reshape(4, -1)
+        )
 
-    def _hidden(self, weights: Weights, x: FloatArray, y: FloatArray) -> FloatArray:
+    def _hidden(self, weights: NetworkWeights, x: FloatArray, y: FloatArray) -> FloatArray:
         return self._s.value(np.outer(x, weights.wx) + np.outer(y, weights.wy) + weights.u)
 
     def residuals(self, w: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.checks import check_int, check_real, check_vector
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
-from auctor.least_squares.methods import LevenbergMarquardt, Moved, State
+from auctor.least_squares.methods import LevenbergMarquardt, MethodState, Moved
 from auctor.least_squares.residuals import WHO, Function, Residuals, Values
 
 
@@ -26,10 +26,10 @@ class FitStatus(Enum):
 class Method(Protocol):
     """A method of non-linear least squares."""
 
-    def init(self, values: Values) -> State:
+    def init(self, values: Values) -> MethodState:
         """State at the start."""
 
-    def step(self, values: Values, state: State) -> Moved:
+    def step(self, values: Values, state: MethodState) -> Moved:
         """One step."""
 
 

@@ -19,7 +19,7 @@ _MARGIN = 2.0**-26
 _TIE = 1e-13
 
 
-class SortedClasses(NamedTuple):
+class SortedScores(NamedTuple):
     """Ascending scores of each class, with their weights (``None`` when all are one)."""
 
     pos: FloatArray
@@ -93,15 +93,15 @@ def _midpoint(above: float, below: float) -> float:
     return middle if middle < above else below
 
 
-def sorted_classes(inputs: Inputs) -> SortedClasses:
+def sorted_classes(inputs: Inputs) -> SortedScores:
     """Split by class and sort each; O(n)."""
     pos, neg = split(inputs.positive, inputs.scores)
     if inputs.weight is None:
-        return SortedClasses(ascending(pos, spare=True), ascending(neg, spare=True), None, None)
+        return SortedScores(ascending(pos, spare=True), ascending(neg, spare=True), None, None)
     pos_weight, neg_weight = split(inputs.positive, inputs.weight)
     pos, pos_weight = ascending_with(pos, pos_weight)
     neg, neg_weight = ascending_with(neg, neg_weight)
-    return SortedClasses(pos, neg, pos_weight, neg_weight)
+    return SortedScores(pos, neg, pos_weight, neg_weight)
 
 
 def sweep(inputs: Inputs) -> Sweep:

@@ -13,7 +13,7 @@ import numpy as np
 from auctor.core.rng import as_rng
 from auctor.core.types import Array
 from auctor.kernels.online import moments
-from auctor.kernels.online.buckets import MOST
+from auctor.kernels.online.buckets import BUCKETS
 from auctor.online.base import OnlineClassifier, State
 from auctor.online.learners.mini_batch import MiniBatchAuc
 from auctor.online.learners.oam import Oam
@@ -132,7 +132,7 @@ def _check_spam(state: State, d: int) -> None:
     heads, links, levels = state["heads"], state["links"], state["levels"]
     _require(levels.shape[1] in (1, d) and not np.isnan(levels).any(), "a penalty for the columns")
     used = bool(levels[0].any())
-    _require(heads.size == used * MOST and len(links) == used * d, "buckets for l1 alone")
+    _require(heads.size == used * BUCKETS and len(links) == used * d, "buckets for l1 alone")
     bucket, after = links.T
     _require(_between(after, 0, d + 1) and _between(heads, 0, d + 1), "buckets of columns")
     _require(not used or _linked(bucket, after, heads), "buckets that are lists")

@@ -80,7 +80,7 @@ class QpSolution:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _UnitRows:
     """The constraints with rows of length one; multipliers are divided by ``norm`` at the end."""
 
     A: FloatArray
@@ -89,7 +89,7 @@ class _Rows:
     n_equal: int
 
     @classmethod
-    def of(cls, program: QuadraticProgram) -> _Rows:
+    def of(cls, program: QuadraticProgram) -> _UnitRows:
         A, b, norm = unit_rows(program.rows, program.limits)
         return cls(A, b, norm, program.n_equal)
 
@@ -141,7 +141,7 @@ def solve(
         start = start.x
     x = program.lowest if start is None else check_vector("solve", "start", start, size=d)
     x = x.copy()
-    rows = _Rows.of(program)
+    rows = _UnitRows.of(program)
     held = _check_working(working, rows)
     # Phase 1: a feasible point, or multipliers that prove that there is none.
     strict = program.strictly_convex and start is None
@@ -211,7 +211,7 @@ class _First:
 
 
 def _feasible(
-    rows: _Rows, x: FloatArray, held: IntArray, most: int, objective: _Quadratic | None
+    rows: _UnitRows, x: FloatArray, held: IntArray, most: int, objective: _Quadratic | None
 ) -> _First:
     """Phase 1: from x to a feasible point, or multipliers that prove that there is none.
 
@@ -239,7 +239,7 @@ def _feasible(
 
 
 def _elastic(
-    rows: _Rows,
+    rows: _UnitRows,
     x: FloatArray,
     missed: FloatArray,
     objective: _Quadratic,
@@ -268,7 +268,7 @@ def _elastic(
     return _First(x, slots[real], multipliers, steps if code == OPTIMAL else most)
 
 
-def _meet_equations(rows: _Rows, x: FloatArray) -> FloatArray | None:
+def _meet_equations(rows: _UnitRows, x: FloatArray) -> FloatArray | None:
     """Move x to the nearest point that satisfies the equations, in place.
 
     Returns multipliers that prove infeasibility if there is none, otherwise None.
@@ -286,7 +286,7 @@ def _meet_equations(rows: _Rows, x: FloatArray) -> FloatArray | None:
     return multipliers
 
 
-def _check_working(working: Any, rows: _Rows) -> IntArray:
+def _check_working(working: Any, rows: _UnitRows) -> IntArray:
     """The rows of a warm start without the equations, which are always active."""
     if working is None:
         return np.zeros(0, dtype=np.int64)
@@ -305,7 +305,7 @@ def _check_working(working: Any, rows: _Rows) -> IntArray:
 
 def _solution(
     program: QuadraticProgram,
-    rows: _Rows,
+    rows: _UnitRows,
     x: FloatArray,
     multipliers: FloatArray,
     working: IntArray,

@@ -37,7 +37,7 @@ class Estimate(NamedTuple):
     method: str
 
 
-class Spread(NamedTuple):
+class RankingErrors(NamedTuple):
     """Bootstrap standard errors of two metrics of a whole ranking."""
 
     average_precision: float
@@ -79,7 +79,7 @@ def around(value: float, error: float, trials: float) -> Estimate:
     return Estimate(value, _expit(odds - reach), _expit(odds + reach), BOOTSTRAP)
 
 
-def spread(s: Sweep, seed: int) -> Spread:
+def spread(s: Sweep, seed: int) -> RankingErrors:
     """Standard errors over bootstrap samples, drawn from each class separately.
 
     If more than ``MAX_GROUPS`` scores are distinct, neighbouring scores are grouped, in geometric
@@ -93,7 +93,7 @@ def spread(s: Sweep, seed: int) -> Spread:
     average = (drawn_pos * (tp / np.maximum(depth, 1))).sum(axis=1) / s.positives
     pairs = zip(_from_zero(depth), _from_zero(tp), strict=True)
     found = [np.interp(s.positives, d, t) for d, t in pairs]
-    return Spread(float(average.std(ddof=1)), float(np.std(found, ddof=1)) / s.positives)
+    return RankingErrors(float(average.std(ddof=1)), float(np.std(found, ddof=1)) / s.positives)
 
 
 def fbeta_error(table: Confusion, beta: float, seed: int) -> float:

@@ -1,4 +1,4 @@
-"""A barrier job whose tasks hold rows, dial back to the driver and answer calls.
+"""A barrier job whose tasks hold rows, connect to the driver and answer calls.
 
 Connections are those of `multiprocessing.connection`: a challenge with a one-time key, then
 pickles.
@@ -82,7 +82,7 @@ class BarrierJob:
     def _watch(self) -> None:
         try:
             self._run(self._address, self._key)
-        except Exception as error:  # told to the user where tasks are missed
+        except Exception as error:  # `connected` and `cause` report it to the user
             self._failure = error
         finally:
             self._wake()
@@ -92,7 +92,7 @@ class BarrierJob:
         return _cause(self._failure) if self._failure else ""
 
     def _wake(self) -> None:
-        """End `connected`, if it still waits, by a connection that does not know the key."""
+        """Stop `connected` from waiting: connect without the key, which it rejects."""
         try:
             socket.create_connection(self._address, timeout=1.0).close()
         except OSError:
@@ -125,7 +125,7 @@ class BarrierJob:
         return [found[number] for number in sorted(found) if found[number].greeting.facts]
 
     def join(self, seconds: float) -> None:
-        """Wait until the job has ended, at most so long."""
+        """Wait until the job has ended, at most ``seconds``."""
         self._thread.join(seconds)
 
 

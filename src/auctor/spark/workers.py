@@ -1,9 +1,9 @@
-"""Workers of a Spark cluster: the tasks of one barrier job, which dial back to the driver.
+"""Workers of a Spark cluster: the tasks of one barrier job, which connect to the driver.
 
-A job for every product would cost a second each. Instead one job is started, whose tasks read
-their rows once, connect to the driver with a one-time key, and answer calls until they are told to
-end. A lost task ends its job. Another one is started then, whose tasks read the same rows, make
-again what the lost ones kept, and repeat the call.
+A Spark job takes about a second to start, too long for every product. So one job is started. Its
+tasks read their rows once, connect to the driver with a one-time key, and answer calls until they
+are told to end. If a task is lost, its job ends and another one is started. The new tasks read the
+same rows, repeat the calls whose results the lost tasks kept, and then the call that failed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RETURN_SECONDS = 30.0
 #: Most replacements of lost tasks in one call; Dask allows a task to lose its worker as often.
 REPLACEMENTS = 3
 #: Seconds without an answer after which the tasks count as lost. Set by hand.
-PATIENCE = 300.0
+ANSWER_SECONDS = 300.0
 #: Scores and slopes of an evaluation are sent to the driver if they are fewer numbers than this.
 #: Evaluation by the tasks needs six more calls; a call took 0.1 ms, in which a socket carries about
 #: ten thousand numbers.
@@ -48,7 +48,7 @@ _OPEN: weakref.WeakSet[SparkWorkers] = weakref.WeakSet()
 
 
 class SparkWorkers:
-    """Tasks of a barrier job that hold rows.
+    """The tasks of a barrier job, which hold the rows.
 
     The job ends when `close` is called, or when no object refers to the workers any more.
 
@@ -109,7 +109,8 @@ class SparkWorkers:
                 connection.send((method, given))
             return [_answer(connection) for connection in self._connections]
         except BaseException:
-            # Ctrl-C, too: the answers must not be taken for those of a later call.
+            # Also on Ctrl-C: close the connections, or the next call would read the answers of
+            # this one.
             hang_up(self._connections)
             self._connections.clear()
             raise
@@ -130,7 +131,7 @@ class SparkWorkers:
             raise self._lost("other rows, or the same in another order, when they were read again")
 
     def _lost(self, what: str) -> DataLost:
-        """Give up, and say why."""
+        """The error for tasks that are lost for good; the job is ended."""
         self._release()
         return DataLost(
             WHO,
@@ -146,11 +147,11 @@ class SparkWorkers:
     def close(self) -> None:
         """End the job."""
         self._release()
-        self._job.join(PATIENCE)
+        self._job.join(ANSWER_SECONDS)
 
 
 def _answer(connection: Connection) -> Any:
-    if not connection.poll(PATIENCE):
+    if not connection.poll(ANSWER_SECONDS):
         raise EOFError("no answer")
     return connection.recv()
 
@@ -242,7 +243,7 @@ def from_spark(
 def _held(
     batches: Iterator[Any], *, weighted: bool
 ) -> tuple[Dense | Sparse | None, ShardFacts | None, Array]:
-    """The rows of a task, what the driver is told of them, and their labels; runs in the task."""
+    """The rows of a task, their facts for the driver, and their labels; runs in the task."""
     import pandas
 
     tables = [batch.to_pandas() for batch in batches if batch.num_rows]
@@ -259,7 +260,10 @@ def _held(
 def _selected(
     frame: Any, features: str | Sequence[str], label: str, weight: str | None, count: int
 ) -> Any:
-    """What the tasks read, in so many partitions: features, ``_label`` and perhaps ``_weight``."""
+    """The columns that the tasks read, in ``count`` partitions.
+
+    They are the features, ``_label``, and ``_weight`` if there are weights.
+    """
     decimal = frame.schema[label].dataType.typeName() == "decimal"  # as 1.0 in SQL is
     kept = [(frame[label].cast("double") if decimal else frame[label]).alias("_label")]
     if weight:
@@ -267,8 +271,8 @@ def _selected(
     chosen = frame.select(*feature_columns(frame, features), *kept)
     if frame.rdd.getNumPartitions() == count:
         return chosen
-    # A barrier job refuses `coalesce`, which would spare the shuffle. Rows come out of one in any
-    # order; their numbers give them the same one when a lost task reads them again.
+    # A barrier job refuses `coalesce`, which needs no shuffle. A shuffle changes the order of rows.
+    # Sorting by row number restores it, so that a task that is started again reads the same rows.
     functions = require("pyspark.sql.functions", extra="spark", who=WHO)
     numbered = chosen.withColumn("_row", functions.monotonically_increasing_id())
     return numbered.repartition(count).sortWithinPartitions("_row").drop("_row")

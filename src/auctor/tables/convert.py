@@ -26,7 +26,7 @@ from auctor.tables.infer import (
     scan_columns,
 )
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
-from auctor.tables.parts import Names, Part, block_part
+from auctor.tables.parts import Names, RowBatch, block_part
 from auctor.tables.read import read_source
 from auctor.tables.source import Source
 from auctor.tables.stats import ColumnStats
@@ -160,7 +160,7 @@ class _Counter:
 
     rows = columns = 0
 
-    def count(self, parts: Iterator[Part]) -> Iterator[Part]:
+    def count(self, parts: Iterator[RowBatch]) -> Iterator[RowBatch]:
         """Pass parts on and count them."""
         for part in parts:
             rows, columns = part.shape
@@ -171,7 +171,7 @@ class _Counter:
 
 def _named(
     file: TableFile, name: str, wanted: str, options: ReadOptions, notes: list[Note]
-) -> tuple[Names, Iterator[Part]]:
+) -> tuple[Names, Iterator[RowBatch]]:
     """Names and rows of a table, as text or encoded by the format; adds warnings to ``notes``."""
     stats, kinds = scan_columns(file, options, name)
     _refuse_long_integers(stats, file, kinds, name)
@@ -190,7 +190,7 @@ def _named(
     schema, _ = infer(stats, file, kinds, options, name)
     notes += note_dates(schema, name)
     encode = Encoder(schema, file, name, WHO)
-    rows = (Part(encode(block), block.labels) for block in file.blocks(encode.kinds))
+    rows = (RowBatch(encode(block), block.labels) for block in file.blocks(encode.kinds))
     return _names(list(schema.feature_names or ()), file), rows
 
 
@@ -214,7 +214,7 @@ def _names(columns: list[str], file: TableFile) -> Names:
     return Names(columns, free_name(columns))
 
 
-def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Iterator[Part]:
+def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Iterator[RowBatch]:
     """Sparse rows without column names; dense formats need one width for all rows."""
     if found == "svmlight" and wanted not in ("svmlight", "npz") and options.n_features is None:
         width = 1  # svmlight text does not say how many columns it has: read it once for that
@@ -224,7 +224,7 @@ def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Ite
     file.rewind()
     chunks = svmlight_chunks if found == "svmlight" else npz_chunks
     for chunk in chunks(file, options):
-        yield Part(chunk.matrix, chunk.labels)
+        yield RowBatch(chunk.matrix, chunk.labels)
 
 
 def _in_memory(

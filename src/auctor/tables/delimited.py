@@ -88,7 +88,7 @@ class DelimitedFile:
         if self._text is None:
             return
         texts = chain((self._text.after_header() if self.named else self._text,), self._rest)
-        rows = _Rows(self, kinds, strict)
+        rows = _BlockReader(self, kinds, strict)
         found = (rows.read(text) for text in texts)
         most = self.options.most_rows(len(self.fields))
         yield from cut((block for block in found if block.n_rows), most)
@@ -221,7 +221,7 @@ class DelimitedFile:
         )
 
 
-class _Rows:
+class _BlockReader:
     """Turns parts of a text into blocks of rows.
 
     pyarrow parses columns of numbers as floats. If that fails, because of words such as "true" or

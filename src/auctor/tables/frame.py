@@ -37,7 +37,7 @@ class _Words(NamedTuple):
     words: list[str]
 
 
-class Frame:
+class TableInMemory:
     """A table in memory behind the protocol of `auctor.tables.blocks.TableFile`.
 
     Numbers and bools are numbers, dates and times are dates, and everything else is text. Text that

@@ -14,7 +14,7 @@ from auctor.tables.blocks import Block
 Column = Array | tuple[Array, list[str]]
 
 
-class Part(NamedTuple):
+class RowBatch(NamedTuple):
     """Some rows to write: a matrix or a list of columns, and labels.
 
     Parameters
@@ -51,7 +51,7 @@ class Names(NamedTuple):
     label: str
 
 
-def block_part(block: Block, kinds: Sequence[str]) -> Part:
+def block_part(block: Block, kinds: Sequence[str]) -> RowBatch:
     """The rows of a block with its text; ``kinds`` has the kind of each column of the file."""
     columns: list[Column] = []
     n = c = 0
@@ -62,7 +62,7 @@ def block_part(block: Block, kinds: Sequence[str]) -> Part:
         elif kind == "category":
             columns.append((block.codes[:, c], block.words[c]))
             c += 1
-    return Part(columns, block.labels)
+    return RowBatch(columns, block.labels)
 
 
 def dense(matrix: Any) -> Array:

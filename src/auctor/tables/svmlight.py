@@ -65,7 +65,7 @@ def svmlight_chunks(
 ) -> Iterator[Chunk]:
     """Chunks of svmlight text; their width is the largest index so far, or ``n_features``."""
     indices = indices or Indices(options.first_index)
-    rows = Rows(options, indices)
+    rows = SvmlightParser(options, indices)
     lines_before = 0
     undecided = indices.first_index is None
     for text in source.blocks(whole_first=undecided):
@@ -85,7 +85,7 @@ def first_index(text: bytes) -> int:
     return 0 if possible and _INDEX_ZERO.search(text) else 1
 
 
-class Rows:
+class SvmlightParser:
     """Parses svmlight text into arrays that are reused from chunk to chunk.
 
     Parameters

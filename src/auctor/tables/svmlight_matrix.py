@@ -19,7 +19,7 @@ from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import GROWTH, INT32_MAX
 from auctor.tables.options import ReadOptions
 from auctor.tables.source import Source, read_ahead
-from auctor.tables.svmlight import MOST_COLUMNS, Indices, Rows, first_index
+from auctor.tables.svmlight import MOST_COLUMNS, Indices, SvmlightParser, first_index
 
 #: Blocks of text per thread in a batch. With several, a thread that is done early has more to do
 #: before all wait for each other; each block takes memory for its parsed rows. Set by hand.
@@ -106,7 +106,7 @@ class _MatrixBuilder:
         self.labels: FloatArray = np.empty(0)
         self.indptr: Array = np.zeros(1, np.int64)
         self.rows = self.entries = self.width = self.lines = 0
-        self.readers: list[Rows] = []
+        self.readers: list[SvmlightParser] = []
 
     def read(self) -> None:
         """Read the source to its end."""
@@ -164,17 +164,17 @@ class _MatrixBuilder:
         self._reserve(readers, sum(map(len, texts)))
         run_tasks(list(self._copies(readers)), self.threads)
 
-    def _readers(self, texts: list[bytes]) -> list[Rows]:
+    def _readers(self, texts: list[bytes]) -> list[SvmlightParser]:
         """A parser for each block, whose arrays are large enough for its lines of two bytes."""
         for k, text in enumerate(texts):
             most = len(text) // 2 + 1
             if k == len(self.readers):
-                self.readers.append(Rows(self.options, self.known, most, MOST_COLUMNS))
+                self.readers.append(SvmlightParser(self.options, self.known, most, MOST_COLUMNS))
             elif self.readers[k].most_rows < most:
-                self.readers[k] = Rows(self.options, self.known, most, MOST_COLUMNS)
+                self.readers[k] = SvmlightParser(self.options, self.known, most, MOST_COLUMNS)
         return self.readers[: len(texts)]
 
-    def _reserve(self, readers: list[Rows], size: int) -> None:
+    def _reserve(self, readers: list[SvmlightParser], size: int) -> None:
         """Enlarge the arrays for new rows; the first time, for all rows that the file may have."""
         rows = self.rows + sum(int(reader.at[kernels.ROW]) for reader in readers)
         entries = self.entries + sum(int(reader.at[kernels.ENTRY]) for reader in readers)
@@ -190,7 +190,7 @@ class _MatrixBuilder:
         self.labels = _grown(self.labels, int(rows * share), first)
         self.indptr = _grown(self.indptr, int(rows * share) + 1, first)
 
-    def _copies(self, readers: list[Rows]) -> Iterator[Callable[[], None]]:
+    def _copies(self, readers: list[SvmlightParser]) -> Iterator[Callable[[], None]]:
         """Tasks that copy the rows of each block to its place."""
         for reader in readers:
             n, m = int(reader.at[kernels.ROW]), int(reader.at[kernels.ENTRY])
@@ -198,7 +198,7 @@ class _MatrixBuilder:
             self.rows += n
             self.entries += m
 
-    def _copy(self, reader: Rows, row: int, entry: int) -> None:
+    def _copy(self, reader: SvmlightParser, row: int, entry: int) -> None:
         """Copy the rows of a block to the arrays, from a row and an entry on."""
         n, m = int(reader.at[kernels.ROW]), int(reader.at[kernels.ENTRY])
         with np.errstate(over="ignore"):
@@ -209,7 +209,12 @@ class _MatrixBuilder:
 
 
 def _parse(
-    reader: Rows, text: bytes, lines: int, name: str, errors: list[DataError | None], k: int
+    reader: SvmlightParser,
+    text: bytes,
+    lines: int,
+    name: str,
+    errors: list[DataError | None],
+    k: int,
 ) -> None:
     """Parse a block; an error is stored, so that the first in the file can be raised."""
     reader.reset()

@@ -25,7 +25,7 @@ from auctor.data.coerce import as_matrix
 from auctor.tables.columns import LABEL_NAMES, check_names, default_names
 from auctor.tables.formats import COMPRESSED, FORMATS, format_of
 from auctor.tables.options import CHUNK_ROWS
-from auctor.tables.parts import Column, Names, Part, dense
+from auctor.tables.parts import Column, Names, RowBatch, dense
 from auctor.tables.source import BLOCK
 
 #: Largest number of columns of a dense file or a table. Sparse rows with more are refused: a chunk
@@ -89,7 +89,7 @@ def write_table(
             todo="Pass one name for each column.",
         )
     parts = (
-        Part(
+        RowBatch(
             matrix[low : low + CHUNK_ROWS], None if known is None else known[low : low + CHUNK_ROWS]
         )
         for low in range(0, n, CHUNK_ROWS)
@@ -97,7 +97,9 @@ def write_table(
     write_parts(path, parts, Names(names, free_name(names or ())), format, who)
 
 
-def write_parts(path: AnyPath, parts: Iterator[Part], names: Names, format: str, who: str) -> None:
+def write_parts(
+    path: AnyPath, parts: Iterator[RowBatch], names: Names, format: str, who: str
+) -> None:
     """Write parts one after the other; a file that exists is replaced when all are written."""
     check_choice(who, "format", format, FORMATS)
     name = str(path).lower()
@@ -140,7 +142,7 @@ def _packing(file: BinaryIO, suffix: str | None) -> Iterator[BinaryIO]:
         yield packed
 
 
-def _write_svmlight(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+def _write_svmlight(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
     """Write ``label index:value ...`` lines with indices from 1."""
     for part in parts:
         rows = sparse.csr_array(part.matrix)
@@ -157,10 +159,10 @@ def _write_svmlight(file: BinaryIO, parts: Iterator[Part], names: Names, who: st
         file.write("\n".join([*lines, ""]).encode())
 
 
-def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], None]:
+def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names, str], None]:
     """A function that writes CSV or TSV, with the label as the first column."""
 
-    def write(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+    def write(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
         header = True
         for part in parts:
             columns = part.columns
@@ -175,10 +177,10 @@ def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[Part], Name
     return write
 
 
-def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], None]:
+def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names, str], None]:
     """A function that writes Parquet or Arrow; the first part sets the types of the columns."""
 
-    def write(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+    def write(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -201,7 +203,7 @@ def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], 
     return write
 
 
-def _write_npy(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+def _write_npy(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
     """Write a dense float64 array, with the labels as its last column."""
     rows = width = 0
     for part in parts:
@@ -219,7 +221,7 @@ def _write_npy(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) ->
     file.seek(0, 2)
 
 
-def _write_npz(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+def _write_npz(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
     """Write a zip archive of arrays.
 
     Members of a zip archive are written one after the other, so values and indices are collected in
@@ -286,7 +288,7 @@ def _npy_header(file: Any, shape: tuple[int, ...], kind: Any) -> None:
 
 
 #: Writer of each format.
-WRITERS: dict[str, Callable[[BinaryIO, Iterator[Part], Names, str], None]] = {
+WRITERS: dict[str, Callable[[BinaryIO, Iterator[RowBatch], Names, str], None]] = {
     "svmlight": _write_svmlight,
     "csv": _write_delimited(","),
     "tsv": _write_delimited("\t"),
@@ -304,7 +306,7 @@ def free_name(columns: Sequence[str]) -> str:
     return next(usual, "_".join([*LABEL_NAMES, str(len(taken))]))
 
 
-def _fields(names: Names, part: Part, who: str) -> list[str]:
+def _fields(names: Names, part: RowBatch, who: str) -> list[str]:
     """Names of the columns of a table, the label first."""
     width = len(part.columns)
     if width > MOST_DENSE_COLUMNS:

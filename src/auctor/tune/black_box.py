@@ -16,7 +16,7 @@ from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.folds import within
-from auctor.tune.rules import Rules
+from auctor.tune.rules import RegionRules
 
 #: Half the width of the box of an unbounded variable, in units of max(1, |x0|). Set by hand: far
 #: enough to be no bound in practice, near enough that 1e-12 of it is above rounding errors.
@@ -39,7 +39,7 @@ def minimise_black_box(
     budget: int = 100,
     max_seconds: float | None = None,
     timeout: float | None = None,
-    kind: str | Rules = "smooth",
+    kind: str | RegionRules = "smooth",
     radius: float | None = None,
     restarts: bool = True,
     seed: int | None = None,
@@ -64,7 +64,7 @@ def minimise_black_box(
     timeout : float, optional
         Seconds after which one evaluation counts as failed. It continues in a background thread,
         because Python cannot stop a thread.
-    kind : {"smooth", "noisy", "stepwise"} or Rules
+    kind : {"smooth", "noisy", "stepwise"} or RegionRules
         See `DfoTr`.
     radius : float, optional
         First radius, as a share of the box; by default a quarter of it, or ``max(1, |x0|)``
@@ -252,7 +252,7 @@ class _Box:
         self.free = np.flatnonzero(self.low < self.high)
 
     def engine(
-        self, *, kind: str | Rules, radius: float | None, restarts: bool, seed: int | None
+        self, *, kind: str | RegionRules, radius: float | None, restarts: bool, seed: int | None
     ) -> DfoTr:
         """A `DfoTr` that starts at ``x0``."""
         if not self.free.size:

@@ -17,8 +17,8 @@ from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.tune.direct import Maximised, maximise_on_sphere
 from auctor.tune.model_set import LINEAR_ABOVE
-from auctor.tune.rules import KINDS, Rules
-from auctor.tune.state import State
+from auctor.tune.rules import KINDS, RegionRules
+from auctor.tune.state import SearchState
 from auctor.tune.trust_region import TrustRegion
 
 #: Version of the format of a saved history; other versions are refused.
@@ -38,11 +38,11 @@ class DfoTr:
     ----------
     dims : int, optional
         Dimensions of the cube; None leaves them to `maximise`.
-    kind : {"smooth", "noisy", "stepwise"} or Rules
+    kind : {"smooth", "noisy", "stepwise"} or RegionRules
         Rules for the radius. For smooth functions it is halved after a failed step. For stepwise
         functions (metrics, which are piecewise constant) it is multiplied by 0.98. Noisy functions
         are fitted by regression, and their best point is evaluated again after a failed step. Other
-        constants are passed as `auctor.tune.rules.Rules`.
+        constants are passed as `auctor.tune.rules.RegionRules`.
     start : (dims,) array, optional
         First point; the centre of the cube by default.
     radius : float in (0, 0.5]
@@ -81,7 +81,7 @@ class DfoTr:
         self,
         dims: int | None = None,
         *,
-        kind: str | Rules = "smooth",
+        kind: str | RegionRules = "smooth",
         start: npt.ArrayLike | None = None,
         radius: float = 0.1,
         design: int = 0,
@@ -101,7 +101,7 @@ class DfoTr:
         check_int(who, "design", design, low=0)
         self.dims, self.radius, self.design = dims, float(radius), design
         self.kind = kind
-        if not isinstance(kind, Rules):
+        if not isinstance(kind, RegionRules):
             check_choice(who, "kind", kind, tuple(KINDS))
         self.model = check_choice(who, "model", model, ("auto", "linear", "quadratic"))
         self.restarts, self.reach, self.debug, self.seed = bool(restarts), reach, debug, seed
@@ -110,7 +110,7 @@ class DfoTr:
         self._rng = as_rng(0 if seed is None else seed)
         self._trust_region: TrustRegion | None = None
         if dims is not None:
-            state = State(dims, radius=self.radius, resolution=self.radius)
+            state = SearchState(dims, radius=self.radius, resolution=self.radius)
             self._trust_region = self._make(state)
             self._trust_region.begin()
 
@@ -171,7 +171,7 @@ class DfoTr:
             self._running().tell_one(row, float(value))
 
     @property
-    def state(self) -> State:
+    def state(self) -> SearchState:
         """The state of the search; raises before the dimensions are known."""
         return self._running().state
 
@@ -232,10 +232,10 @@ class DfoTr:
             )
         settings = dict(kept["settings"])
         if isinstance(settings["kind"], dict):
-            settings["kind"] = Rules(**settings["kind"])
+            settings["kind"] = RegionRules(**settings["kind"])
         engine = cls(**settings)
         engine._rng.bit_generator.state = kept["random"]
-        engine._trust_region = engine._make(State.from_json(kept["state"]))
+        engine._trust_region = engine._make(SearchState.from_json(kept["state"]))
         return engine
 
     def save(self, path: str | Path) -> None:
@@ -265,7 +265,7 @@ class DfoTr:
         """The parameters as values for JSON."""
         return {
             "dims": self.dims,
-            "kind": asdict(self.kind) if isinstance(self.kind, Rules) else self.kind,
+            "kind": asdict(self.kind) if isinstance(self.kind, RegionRules) else self.kind,
             "start": None if self.start is None else self.start.tolist(),
             "radius": self.radius,
             "design": self.design,
@@ -278,10 +278,10 @@ class DfoTr:
             "debug": self.debug,
         }
 
-    def _make(self, state: State) -> TrustRegion:
+    def _make(self, state: SearchState) -> TrustRegion:
         """The trust region of a state, with the settings of this engine."""
         dims = state.dims
-        rules = self.kind if isinstance(self.kind, Rules) else KINDS[self.kind]
+        rules = self.kind if isinstance(self.kind, RegionRules) else KINDS[self.kind]
         start = np.full(dims, 0.5) if self.start is None else self.start
         if start.shape != (dims,) or not ((start >= 0.0) & (start <= 1.0)).all():
             raise DataError(

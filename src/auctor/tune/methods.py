@@ -37,7 +37,7 @@ class BudgetSpent(Exception):
 Evaluator = Callable[[list[FloatArray]], list[float]]
 
 
-class Method(Protocol):
+class SearchMethod(Protocol):
     """Searches until the evaluator raises `BudgetSpent`."""
 
     def __call__(
@@ -122,7 +122,7 @@ def search_gp(
 
 
 #: Search methods by the names that users type.
-METHODS: dict[str, Method] = {
+METHODS: dict[str, SearchMethod] = {
     "dfo-tr": search_dfo_tr,
     "random": search_random,
     "nelder-mead": search_nelder_mead,
@@ -131,7 +131,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def resolve_method(who: str, method: Any) -> Method:
+def resolve_method(who: str, method: Any) -> SearchMethod:
     """The method of a name, of a `DfoTr` with settings, or a callable itself."""
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]
@@ -146,7 +146,7 @@ def resolve_method(who: str, method: Any) -> Method:
 
         return search
     if callable(method):
-        found: Method = method
+        found: SearchMethod = method
         return found
     raise ParameterError(
         who,

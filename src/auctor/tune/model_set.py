@@ -16,8 +16,8 @@ from auctor.tune.model import (
     fit_quadratic,
     full_size,
 )
-from auctor.tune.rules import Rules
-from auctor.tune.state import Request, State
+from auctor.tune.rules import RegionRules
+from auctor.tune.state import Request, SearchState
 from auctor.tune.step import largest_value
 
 #: Dimensions above which models are linear by default: a quadratic model of 2d + 1 points costs
@@ -30,10 +30,10 @@ LEAST_SPAN = 1e-3
 
 @dataclass
 class ModelSet:
-    """The members of a model, in a `State`, with the settings that `DfoTr` describes."""
+    """The members of a model, in a `SearchState`, with the settings that `DfoTr` describes."""
 
-    state: State
-    rules: Rules
+    state: SearchState
+    rules: RegionRules
     rng: np.random.Generator
     start: FloatArray
     first_radius: float

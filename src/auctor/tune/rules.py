@@ -13,7 +13,7 @@ POINTS_PER_DIM = 3
 FULL_UP_TO = 8
 #: Distance from the centre, in radii, beyond which a member is replaced before the resolution is
 #: lowered. After BOBYQA; 1.2 changes nothing. Source: dfo.md (constants).
-FAR = 2.0
+FAR_RADII = 2.0
 #: Share of the evaluations that repeats may take, at most. Set by hand: repeats estimate the noise,
 #: but cost steps.
 REPEAT_SHARE = 0.05
@@ -31,7 +31,7 @@ SETTLED = 1e-8
 
 
 @dataclass(frozen=True)
-class Rules:
+class RegionRules:
     """Constants of the trust region for one kind of function.
 
     Parameters
@@ -67,7 +67,7 @@ class Rules:
     last_radius: float
     points_per_dim: int = POINTS_PER_DIM
     full_up_to: int = FULL_UP_TO
-    far: float = FAR
+    far: float = FAR_RADII
     repeat_share: float = REPEAT_SHARE
     ridge: float = RIDGE
     same_end: float = SAME_END
@@ -77,7 +77,7 @@ class Rules:
 #: Rules by the names that users type. Source: Ghanbari 2019 for ratios and factors of "stepwise",
 #: Powell (BOBYQA) for those of the others. The last radii are set by hand.
 KINDS = {
-    "smooth": Rules(
+    "smooth": RegionRules(
         accept=0.0,
         good=0.7,
         shrink=0.5,
@@ -87,7 +87,7 @@ KINDS = {
         repeats=False,
         last_radius=1e-6,
     ),
-    "noisy": Rules(
+    "noisy": RegionRules(
         accept=0.0,
         good=0.7,
         shrink=0.5,
@@ -97,7 +97,7 @@ KINDS = {
         repeats=True,
         last_radius=1e-4,
     ),
-    "stepwise": Rules(
+    "stepwise": RegionRules(
         accept=0.001,
         good=0.75,
         shrink=0.98,

@@ -22,9 +22,9 @@ from auctor.core.errors import DataError, DataWarning, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.tune.folds import Fitting, Starts
-from auctor.tune.methods import BudgetSpent, Method, resolve_method, search_random
+from auctor.tune.methods import BudgetSpent, SearchMethod, resolve_method, search_random
 from auctor.tune.space import Space
-from auctor.tune.table import Candidate, cannot_win, cv_results, mean_score
+from auctor.tune.table import ScoredParameters, cannot_win, cv_results, mean_score
 
 #: Folds of a candidate that are evaluated before the others may be skipped. Set by hand: with one
 #: fold, good candidates would be dropped by chance.
@@ -196,7 +196,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
             self.return_train_score,
             self.timeout,
         )
-        run = _Run(self, fitting, splits, space, budget, as_rng(seed))
+        run = _Evaluation(self, fitting, splits, space, budget, as_rng(seed))
         start = np.full(space.dims, 0.5) if self.start is None else space.encode(self.start)
         # Methods run until the evaluator raises; a space of constants has one candidate.
         try:
@@ -217,7 +217,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         given = {name: value for name, value in params.items() if value is not None}
         return {"groups": given.pop("groups", None)}, given, {}
 
-    def _space(self, who: str) -> tuple[Space, Method]:
+    def _space(self, who: str) -> tuple[Space, SearchMethod]:
         """The space and the method; a list of spaces is searched at random."""
         method = resolve_method(who, self.method)
         given = self.param_distributions if self.space is None else self.space
@@ -237,7 +237,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
             warnings.warn(conditional, stacklevel=3)
         return space, method
 
-    def _keep(self, who: str, run: _Run, X: Any, y: Any, given: dict[str, Any]) -> None:
+    def _keep(self, who: str, run: _Evaluation, X: Any, y: Any, given: dict[str, Any]) -> None:
         """Set the results, the best candidate, and the refitted estimator."""
         metrics = run.metrics
         self.multimetric_ = metrics != ["score"]
@@ -276,7 +276,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
-    def _failures(self, who: str, candidates: list[Candidate]) -> DataWarning | None:
+    def _failures(self, who: str, candidates: list[ScoredParameters]) -> DataWarning | None:
         """A warning about failed candidates, None if there are none; raises if all failed."""
         if not self.n_failed_:
             return None
@@ -329,7 +329,7 @@ class _Several(Space):
         return picked.decode(u[1:], rng)
 
 
-class _Run:
+class _Evaluation:
     """The evaluation of the candidates of one `SearchCV.fit`."""
 
     def __init__(
@@ -343,7 +343,7 @@ class _Run:
     ) -> None:
         self.search, self.fitting = search, fitting
         self.splits, self.space, self.budget, self.rng = splits, space, budget, rng
-        self.candidates: list[Candidate] = []
+        self.candidates: list[ScoredParameters] = []
         self.cuts = search.cut_folds and not callable(search.refit)
         self.end = None if search.max_seconds is None else time.monotonic() + search.max_seconds
         self.parallel = Parallel(n_jobs=search.n_jobs, pre_dispatch=search.pre_dispatch)
@@ -360,7 +360,7 @@ class _Run:
         left = self.budget - len(self.candidates)
         score = self.search.error_score
         fallback = np.nan if score == "raise" else float(score)
-        now = [Candidate(self.space.decode(u, self.rng), fallback) for u in points[:left]]
+        now = [ScoredParameters(self.space.decode(u, self.rng), fallback) for u in points[:left]]
         # The first folds of all candidates, then the others of those that can still win.
         first = min(FIRST_FOLDS if self.cuts else len(self.splits), len(self.splits))
         self._folds(now, range(first))
@@ -376,7 +376,7 @@ class _Run:
             raise BudgetSpent
         return [-one.value for one in now]
 
-    def _folds(self, candidates: list[Candidate], folds: range) -> None:
+    def _folds(self, candidates: list[ScoredParameters], folds: range) -> None:
         """Fit and score candidates on folds, in parallel; stores the results in them."""
         tasks = [(one, k) for one in candidates for k in folds]
         starts = [
@@ -395,7 +395,7 @@ class _Run:
                 names = [name for name in result.scores if name.startswith("test_")]
                 self.metrics = [name.removeprefix("test_") for name in names] or self.metrics
 
-    def _call_on_step(self, one: Candidate) -> bool:
+    def _call_on_step(self, one: ScoredParameters) -> bool:
         """Call the user's ``on_step``; whether it asks to stop."""
         call = self.search.on_step
         if call is None:

@@ -44,7 +44,7 @@ class PausedRun:
 
 
 @dataclass
-class State:
+class SearchState:
     """The state of a search, on which the next point depends."""
 
     dims: int
@@ -106,7 +106,7 @@ class State:
         return kept
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> State:
+    def from_json(cls, kept: dict[str, Any]) -> SearchState:
         """The inverse of `to_json`."""
         read = dict(kept)
         read["points"] = [np.array(point, dtype=np.float64) for point in kept["points"]]

@@ -14,7 +14,7 @@ from auctor.tune.folds import FoldResult
 
 
 @dataclass
-class Candidate:
+class ScoredParameters:
     """Parameters, the results of each evaluated fold, and the mean score of the leading metric.
 
     If a fold failed, the candidate failed and ``value`` is NaN. ``fallback`` is the score of a
@@ -37,7 +37,9 @@ class Candidate:
         return {k: fold.scores.get(name, self.fallback) for k, fold in self.folds.items()}
 
 
-def cannot_win(candidate: Candidate, others: Sequence[Candidate], metric: str) -> bool:
+def cannot_win(
+    candidate: ScoredParameters, others: Sequence[ScoredParameters], metric: str
+) -> bool:
     """Whether a candidate stays below the best even with a record score on each remaining fold.
 
     ``(own scores on the evaluated folds + the best score of any candidate on each other fold) /
@@ -62,7 +64,7 @@ def cannot_win(candidate: Candidate, others: Sequence[Candidate], metric: str) -
 
 
 def mean_score(
-    candidate: Candidate, others: Sequence[Candidate], metric: str, n_splits: int
+    candidate: ScoredParameters, others: Sequence[ScoredParameters], metric: str, n_splits: int
 ) -> float:
     """Mean over the folds; if some were skipped, an estimate.
 
@@ -80,7 +82,7 @@ def mean_score(
 
 
 def cv_results(
-    candidates: Sequence[Candidate], metrics: list[str], n_splits: int
+    candidates: Sequence[ScoredParameters], metrics: list[str], n_splits: int
 ) -> dict[str, Any]:
     """The table ``cv_results_`` of scikit-learn, with a column ``n_folds``."""
     table: dict[str, Any] = {}
@@ -108,7 +110,7 @@ def cv_results(
 
 def _scores(
     table: dict[str, Any],
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ScoredParameters],
     metric: str,
     part: str,
     n_splits: int,
@@ -130,14 +132,16 @@ def _scores(
         table[f"rank_{part}_{metric}"] = ranks
 
 
-def _by_row(grid: FloatArray, candidates: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
+def _by_row(
+    grid: FloatArray, candidates: Sequence[ScoredParameters]
+) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation over the evaluated folds of each candidate."""
     rows = [grid[i, sorted(one.folds)] for i, one in enumerate(candidates)]
     return np.array([row.mean() for row in rows]), np.array([row.std() for row in rows])
 
 
 def _estimated(
-    means: FloatArray, grid: FloatArray, candidates: Sequence[Candidate], n_splits: int
+    means: FloatArray, grid: FloatArray, candidates: Sequence[ScoredParameters], n_splits: int
 ) -> FloatArray:
     """Means, with estimates as in `mean_score` for candidates with skipped folds."""
     whole = np.array([len(one.folds) == n_splits for one in candidates])

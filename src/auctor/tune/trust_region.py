@@ -39,7 +39,7 @@ class TrustRegion(ModelSet):
                 self._restart()
                 continue
             if self._design_is_done():
-                self._center_on_best_of_design()
+                self._move_to_best_of_design()
                 continue
             found = self._from_model()
             if found is not None:
@@ -53,7 +53,7 @@ class TrustRegion(ModelSet):
         fresh = self.design > 0 and state.run == 0 and state.hessian is None
         return fresh and not self._waiting()
 
-    def _center_on_best_of_design(self) -> None:
+    def _move_to_best_of_design(self) -> None:
         """Make the best point of the design the centre of the first region."""
         state = self.state
         state.members = [state.center]

@@ -21,7 +21,7 @@ from auctor.kernels.runtime.compiled import kernel
 
 #: Rows per strip: their 2048 sums of 8 bytes (16 kB) stay in the first-level cache (usually 32 kB)
 #: while all columns are added.
-STRIP = 2048
+STRIP_ROWS = 2048
 #: The lowest byte of a word.
 BYTE = np.uint64(255)
 #: Shifts, in bits, that move the second to the eighth byte of a word to the lowest place.
@@ -82,8 +82,8 @@ def look_up(
     words: Array, tables: FloatArray, offset: float, out: FloatArray, low: int, high: int
 ) -> None:
     """``out[i] = offset + sum_j tables[j, code_ij]`` for rows low..high."""
-    for start in range(low, high, STRIP):
-        stop = min(start + STRIP, high)
+    for start in range(low, high, STRIP_ROWS):
+        stop = min(start + STRIP_ROWS, high)
         part = out[start:stop]
         part[:] = offset
         for k in range(words.shape[0]):

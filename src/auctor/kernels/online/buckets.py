@@ -13,7 +13,7 @@ from auctor.kernels.runtime.compiled import inline_kernel, kernel
 BUCKET, NEXT = 0, 1
 #: Number of buckets. Set by hand: 64 kB of list heads; with fewer, more columns of a bucket are
 #: visited before their threshold is reached.
-MOST = 8192
+BUCKETS = 8192
 
 
 @inline_kernel

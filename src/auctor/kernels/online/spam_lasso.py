@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.kernels.online.buckets import BUCKET, MOST, NEXT, enter, leave
+from auctor.kernels.online.buckets import BUCKET, BUCKETS, NEXT, enter, leave
 from auctor.kernels.online.rescaling import SMALL
 from auctor.kernels.online.spam import (
     DOT_NEGATIVE,
@@ -250,8 +250,8 @@ def enter_buckets(
 def bucket_of(s: FloatArray, threshold: float) -> int:
     """Bucket of a column that becomes zero at this cumulative threshold."""
     place = (threshold - s[ORIGIN]) * s[FINENESS]
-    if not place < MOST - 1.0:  # true for NaN, too
-        return MOST - 1
+    if not place < BUCKETS - 1.0:  # true for NaN, too
+        return BUCKETS - 1
     return int(place) if place > 0.0 else 0
 
 
@@ -264,8 +264,8 @@ def sweep(
     A step raises the threshold by ``cut``, the width of two buckets.
     """
     steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
-    steps = min(max(steps, LEAST), 0.5 * MOST)
-    used = MOST if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
+    steps = min(max(steps, LEAST), 0.5 * BUCKETS)
+    used = BUCKETS if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
     # Empty the buckets, then collect the columns close to zero without a branch.
     for bucket in range(used):
         after, heads[bucket] = heads[bucket], 0

@@ -11,7 +11,7 @@ from auctor.core.checks import check_choice, check_real, check_vector
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.types import Columns, FloatArray, SeparableSpec
 from auctor.kernels.online import spam as kernels
-from auctor.kernels.online.buckets import MOST
+from auctor.kernels.online.buckets import BUCKETS
 from auctor.kernels.online.spam_lasso import spam_lasso
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.penalties.separable import Separable
@@ -237,7 +237,7 @@ def _adopt(state: State, spec: SeparableSpec) -> None:
     if "levels" in state:
         kernels.write_back(state["table"], state["scalars"], state["levels"][0])
     used = bool(spec.l1.any())
-    state["heads"] = np.zeros(used * MOST, np.int64)
+    state["heads"] = np.zeros(used * BUCKETS, np.int64)
     state["links"] = np.zeros((used * state["table"].shape[0], 2), np.int64)
     state["levels"] = np.stack(spec)
     kernels.write_back(state["table"], state["scalars"], spec.l1)

@@ -30,7 +30,7 @@ NAMES = (
 )
 
 
-class Moments(NamedTuple):
+class ClassMoments(NamedTuple):
     """Total weights (2,), means (2, d) and covariances of the classes, the positive one first.
 
     ``covariance`` has shape (2, d, d), or (1, d, d) with the sum of both.
@@ -45,12 +45,12 @@ class Moments(NamedTuple):
         """Whether both classes have rows."""
         return bool((self.mass > 0.0).all())
 
-    def first(self, columns: int) -> Moments:
+    def first(self, columns: int) -> ClassMoments:
         """The moments of the first ``columns`` columns."""
         if columns == self.mean.shape[1]:
             return self
         mean = np.ascontiguousarray(self.mean[:, :columns])
-        return Moments(self.mass, mean, self.covariance[:, :columns, :columns])
+        return ClassMoments(self.mass, mean, self.covariance[:, :columns, :columns])
 
 
 def fresh_moments(d: int, *, grow: bool = False) -> State:
@@ -101,7 +101,7 @@ def columns_seen(state: State) -> int:
     return max(1, int(state["width"][0]))
 
 
-def class_moments(state: State, *, pooled: bool = False) -> Moments:
+def class_moments(state: State, *, pooled: bool = False) -> ClassMoments:
     """Moments of all rows so far; the state is not changed."""
     if state["waiting"][0]:
         state = {name: state[name].copy() for name in NAMES}
@@ -110,10 +110,10 @@ def class_moments(state: State, *, pooled: bool = False) -> Moments:
     means, covariance = np.zeros((2, d)), np.zeros((1 if pooled else 2, d, d))
     arrays = [state[name] for name in ("mass", "mean", "total", "scatter")]
     moments.class_moments(means, covariance, *arrays)
-    return Moments(state["mass"].sum(axis=1), means, covariance)
+    return ClassMoments(state["mass"].sum(axis=1), means, covariance)
 
 
-def ridge_solution(found: Moments, ridge: float, *, between: bool) -> FloatArray:
+def ridge_solution(found: ClassMoments, ridge: float, *, between: bool) -> FloatArray:
     """``(S+ + S- + ridge I)^-1 (m+ - m-)``; zero until both classes have rows.
 
     With ``between`` the matrix also has ``(m+ - m-)(m+ - m-)'``: the minimiser of the pairwise
@@ -148,7 +148,7 @@ class MomentClassifier(OnlineClassifier):
     A subclass implements `_solve`. The solution is cached until more rows are learned.
     """
 
-    def _solve(self, state: State, found: Moments) -> FloatArray:
+    def _solve(self, state: State, found: ClassMoments) -> FloatArray:
         raise NotImplementedError
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
@@ -191,7 +191,7 @@ class MomentClassifier(OnlineClassifier):
             flush(each)
         merging.add_moments(state, theirs)
 
-    def _solution(self, state: State, found: Moments) -> FloatArray:
+    def _solution(self, state: State, found: ClassMoments) -> FloatArray:
         """Weights of all columns, zero for those that no row has had yet."""
         w = self._solve(state, found.first(columns_seen(state)))
         return np.pad(w, (0, found.mean.shape[1] - w.size))

@@ -29,8 +29,8 @@ FIRST_CHOICE = 64
 #: Factor on the earlier AUCs of each strength at the next choice. Set by hand: at 0 only the latest
 #: rows count, at 1 all choices count alike.
 LEVEL_FADING = 0.5
-#: ``coef_`` is solved for on all rows but at most one in this many, the latest, so that not every
-#: new row needs another solve. Set by hand.
+#: ``coef_`` may ignore the latest rows, at most 1/32 of all, so that not every row needs a solve.
+#: Set by hand.
 ANSWER_LAG = 32
 #: Rows older than this many times ``forget`` are ignored. Set by hand: their weight is below
 #: exp(-5), 0.7 %.
@@ -43,7 +43,7 @@ MIXTURES = np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
 CHANCE_DEVIATIONS = 2.0
 
 
-class Objective(NamedTuple):
+class MemoryObjective(NamedTuple):
     """The objective on the rows in memory; a ``strength`` of None is chosen by cross-validation."""
 
     loss: BaseLoss
@@ -108,7 +108,7 @@ def score(
     scores[low:high] = state["blend"][0] * scores[low:high] + state["blend"][1] * kept[low:high]
 
 
-def renew(state: State, objective: Objective, means: FloatArray) -> None:
+def renew(state: State, objective: MemoryObjective, means: FloatArray) -> None:
     """Solve for the rows in memory and choose the mixture; ``means`` are the class means."""
     counted = int(state["counted"][0])
     kept = _recent(state, objective, counted)
@@ -149,7 +149,7 @@ def settled_rows(state: State, forget: float | None) -> int:
     return max(counted - counted % step, int(state["renewed"][0]), int(state["thinned"][0]))
 
 
-def ranked(state: State, objective: Objective, last: int) -> Ranked:
+def ranked(state: State, objective: MemoryObjective, last: int) -> Ranked:
     """Weights from the rows in memory up to row ``last``; the state is not changed."""
     kept = _recent(state, objective, last)
     if last == state["renewed"][0] or not ranker.known(kept):
@@ -158,20 +158,20 @@ def ranked(state: State, objective: Objective, last: int) -> Ranked:
     return _ranked(rows, state, objective)
 
 
-def _ranked(rows: ranker.Scaled, state: State, objective: Objective) -> Ranked:
+def _ranked(rows: ranker.Scaled, state: State, objective: MemoryObjective) -> Ranked:
     strength = objective.strength
     if strength is None:
         strength = ranker.strength_of(rows, int(state["level"][0]))
     return Ranked(ranker.rank(rows, objective.loss, strength, state["kept_coef"]), strength)
 
 
-def _recent(state: State, objective: Objective, last: int) -> KeptRows:
+def _recent(state: State, objective: MemoryObjective, last: int) -> KeptRows:
     """Rows in memory up to row ``last`` that are not too old to count."""
     first = 0 if objective.forget is None else last - int(OLDEST * objective.forget)
     return remembered(state, first, last)
 
 
-def _age(kept: KeptRows, objective: Objective) -> FloatArray:
+def _age(kept: KeptRows, objective: MemoryObjective) -> FloatArray:
     """Weights of rows by their age, 1 for the latest."""
     age: FloatArray = growth_of(objective.forget) ** (kept.place - kept.place[-1]).astype(float)
     return age

@@ -16,8 +16,8 @@ from auctor.online.base import State, pad_columns
 from auctor.online.streaming import memory, merging, ranker, remembering, running_auc
 from auctor.online.streaming.moments import (
     NAMES,
+    ClassMoments,
     MomentClassifier,
-    Moments,
     add_rows,
     class_moments,
     columns_seen,
@@ -181,7 +181,7 @@ class StreamingAUC(MomentClassifier):
         check_int(self._who, "window", self.window, low=1)
         check_int(self._who, "trace_every", self.trace_every, low=1)
 
-    def _ridges(self, state: State, found: Moments) -> FloatArray:
+    def _ridges(self, state: State, found: ClassMoments) -> FloatArray:
         """The ridges that are tried; half the strength if that is given."""
         tried, d = state["coef"].shape[0], found.mean.shape[1]
         if self.strength is not None:
@@ -190,7 +190,7 @@ class StreamingAUC(MomentClassifier):
         ridges: FloatArray = average * np.array(RIDGES[:tried])
         return ridges
 
-    def _solve(self, state: State, found: Moments) -> FloatArray:
+    def _solve(self, state: State, found: ClassMoments) -> FloatArray:
         ridge = self._ridges(state, found)[int(state["chosen"][0])]
         return ridge_solution(found, float(ridge), between=True)
 
@@ -409,8 +409,10 @@ class StreamingAUC(MomentClassifier):
         return means
 
     @property
-    def _objective(self) -> remembering.Objective:
-        return remembering.Objective(ranker.SURROGATES[self.surrogate], self.strength, self.forget)
+    def _objective(self) -> remembering.MemoryObjective:
+        return remembering.MemoryObjective(
+            ranker.SURROGATES[self.surrogate], self.strength, self.forget
+        )
 
     def _ranked(self, state: State) -> remembering.Ranked:
         """Weights from the rows in memory, cached until `settled_rows` changes."""
