@@ -118,6 +118,43 @@ def test_libraries_of_extras_are_imported_in_their_rooms():
     assert found == LIBRARIES
 
 
+#: Files that test how a matrix is stored, outside `data` and `kernels`, and why.
+STORAGE_IS_KNOWN = {
+    "reports/curves_info.py": "takes rows of a user's table, and may not import data",
+}
+
+
+def storage_tests(tree):
+    """Calls and names by which code asks how a matrix is stored, or makes it dense itself."""
+    words = {"issparse", "isspmatrix", "toarray", "todense"}
+    kinds = {f"{form}_{kind}" for form in ("csr", "csc", "coo") for kind in ("array", "matrix")}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Name):
+            found = {node.attr if isinstance(node, ast.Attribute) else node.id} & words
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "isinstance"):
+            asked = ast.walk(node.args[1])
+            names = {getattr(part, "value", getattr(part, "id", None)) for part in asked}
+            names = {name for name in names if isinstance(name, str)}
+            found = names & (words | kinds | {"tocsr", "tocsc", "nnz"})
+        else:
+            continue
+        if found:
+            yield node
+
+
+def test_storage_is_known_to_data_and_kernels_alone():
+    bad = "issparse(X)\nhasattr(X, 'toarray')\nisinstance(X, csr_array | int)\nX.toarray()"
+    assert len(list(storage_tests(ast.parse(bad)))) == 4
+    assert not list(storage_tests(ast.parse("csr_array(X)\nisinstance(X, np.ndarray)\nX.nnz")))
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in FILES
+        if path.relative_to(SOURCE).parts[0] not in ("data", "kernels")
+        and any(storage_tests(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found == STORAGE_IS_KNOWN.keys()
+
+
 def test_an_extra_holds_only_what_some_file_imports():
     project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
     tools = {"dev", "docs", "bench"}  # for people who work on the project

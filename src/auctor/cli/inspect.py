@@ -312,7 +312,8 @@ def _short(value: Any) -> str:
 
 def describe_data(table: Table, path: str) -> dict[str, Any]:
     """The contents of a file of rows as plain values."""
-    from auctor.data.preparation import is_dense, share_stored
+    from auctor.data.matrices import is_dense
+    from auctor.data.preparation import share_stored
 
     n, d = table.matrix.shape
     return {

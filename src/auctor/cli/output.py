@@ -203,7 +203,8 @@ def show_data(
     """Print what was read: rows, labels, columns and their types."""
     import numpy as np
 
-    from auctor.data.preparation import is_dense, share_stored
+    from auctor.data.matrices import is_dense
+    from auctor.data.preparation import share_stored
 
     classes, counts = np.unique(labels, return_counts=True)
     listed = ", ".join(f"{c}: {k:,}" for c, k in zip(classes.tolist()[:10], counts, strict=False))

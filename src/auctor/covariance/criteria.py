@@ -16,6 +16,7 @@ from auctor.covariance.inputs import Penalties
 from auctor.covariance.path import along_path
 from auctor.covariance.problem import factorise
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
+from auctor.data.matrices import dense_array
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
 #: Gap per variable on subsamples, and at the first strengths of folds, where only the order of the
@@ -143,7 +144,7 @@ class Subsets:
         def one(k: int) -> None:
             S, deviation = whole.covariance(whole.rows[self.rows[k]])
             first = self.precisions[k] if start is None else start
-            solution = within.solve(S, at, None if first is None else first.toarray())
+            solution = within.solve(S, at, None if first is None else dense_array(first))
             self.precisions[k] = csr_array(solution.precision)
             if on_solution is not None:
                 on_solution(k, solution, deviation)
@@ -210,7 +211,7 @@ class HeldOut:
         """Mean of the folds' models, a starting point for the fit of all rows."""
         total = np.zeros_like(self.candidates.S)
         for k in range(len(self.folds)):
-            total += self.models[k, at].toarray()
+            total += dense_array(self.models[k, at])
         return total / len(self.folds)
 
     def _follow_first(self) -> int:

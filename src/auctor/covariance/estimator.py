@@ -20,6 +20,7 @@ from auctor.covariance.inputs import (
     rank_covariance,
 )
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
+from auctor.data.matrices import dense_array
 
 #: Rounds of adaptive reweighting. Set by hand; the graph hardly changes after the second.
 ADAPTIVE_ROUNDS = 2
@@ -302,7 +303,7 @@ def refit(S: Any, graph: Any, *, tol: float = 1e-6, max_iter: int = 200) -> Grap
     """
     who = "refit"
     S = check_covariance(who, S)
-    edges = np.asarray(graph.toarray() if hasattr(graph, "toarray") else graph) != 0
+    edges = dense_array(graph) != 0
     if edges.shape != S.shape or not np.array_equal(edges, edges.T):
         raise DataError(
             who,

@@ -11,13 +11,13 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from auctor.core.errors import DataError, DataLost
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
-from auctor.data import Dense, Sparse, as_matrix
+from auctor.data import Dense, Sparse, as_matrix, wrap
+from auctor.data.matrices import is_dense
 from auctor.data.sharded import Sharded, check_entries
 from auctor.data.workers import ShardFacts, call, facts_of
 
@@ -132,9 +132,8 @@ def make_shard(rows: Any, y: Any, weight: Any, order: Any) -> Dense | Sparse:
             got=f"{labels.shape[0]} for {matrix.shape[0]}",
             todo="Make X and y from one frame, or give them the same chunks.",
         )
-    if issparse(matrix):
-        return Sparse(matrix, target, n_threads=1)
-    return Dense(np.ascontiguousarray(matrix), target, n_threads=1)
+    rows_first = np.ascontiguousarray(matrix) if is_dense(matrix) else matrix
+    return wrap(rows_first, target, n_threads=1)
 
 
 def check_index(rows: Any, other: Any) -> None:

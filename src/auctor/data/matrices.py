@@ -6,13 +6,34 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from auctor.core.types import Array, Columns, FloatArray, IntArray
 
 #: Share of nonzero entries from which a dense array is faster than compressed rows, where an entry
 #: costs about three times as much because its column must be read and looked up. Set by hand.
 DENSE_SHARE = 0.3
+
+
+def is_dense(matrix: Any) -> bool:
+    """Whether every entry of a matrix is stored."""
+    return isinstance(matrix, np.ndarray)
+
+
+def is_sparse(given: Any) -> bool:
+    """Whether an object is a sparse matrix or sparse array of scipy."""
+    return bool(issparse(given))
+
+
+def dense_array(matrix: Any) -> Array:
+    """A matrix as an array: arrays are returned unchanged, sparse matrices with their zeros.
+
+    Examples
+    --------
+    >>> dense_array(csr_array(np.eye(2))).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix)
 
 
 def finite_rows(matrix: Any) -> Array:
@@ -23,7 +44,7 @@ def finite_rows(matrix: Any) -> Array:
     >>> finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]])).tolist()
     [True, False]
     """
-    if isinstance(matrix, np.ndarray):
+    if is_dense(matrix):
         return np.asarray(np.isfinite(matrix).all(axis=1))
     finite = np.ones(matrix.shape[0], dtype=bool)
     entries = matrix.tocoo()
@@ -33,7 +54,7 @@ def finite_rows(matrix: Any) -> Array:
 
 def column_values(matrix: Any) -> Iterator[Array]:
     """The columns of a matrix one by one, as dense arrays (n,)."""
-    if isinstance(matrix, np.ndarray):
+    if is_dense(matrix):
         yield from matrix.T
         return
     lines = matrix.tocsc()
@@ -46,7 +67,7 @@ def column_values(matrix: Any) -> Iterator[Array]:
 
 def largest_size(matrix: Any) -> float:
     """The largest absolute entry, ignoring NaN; 0 if there is none."""
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    values = matrix if is_dense(matrix) else matrix.data
     return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))
 
 
@@ -68,7 +89,7 @@ def divided_columns(matrix: Any, columns: IntArray, scale: FloatArray) -> Any:
     """Some columns of a matrix, each divided by its entry of ``scale``."""
     if columns.size < matrix.shape[1]:
         matrix = matrix[:, columns]
-    if isinstance(matrix, np.ndarray):
+    if is_dense(matrix):
         return np.ascontiguousarray(matrix / scale)
     parts = (matrix.data / scale[matrix.indices], matrix.indices, matrix.indptr)
     return csr_array(parts, shape=matrix.shape)

@@ -11,6 +11,7 @@ from scipy import sparse
 from auctor.core.rounding import VARIANCE_ROUNDING
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.coerce import wrap
+from auctor.data.matrices import is_dense
 from auctor.data.sharded import Sharded
 
 #: Entries that are moved or scaled at a time: 8 MB of float64, instead of a copy of the matrix. Set
@@ -26,11 +27,6 @@ ALREADY = 1e-5
 #: Distance of squared row lengths from one up to which rows count as normalised: numbers in single
 #: precision, or from a file with six digits.
 UNIT_LENGTH = 1e-4
-
-
-def is_dense(matrix: Any) -> bool:
-    """Whether every entry of a matrix is stored."""
-    return isinstance(matrix, np.ndarray)
 
 
 def share_stored(matrix: Any) -> float:

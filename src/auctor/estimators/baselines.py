@@ -12,7 +12,8 @@ from sklearn.impute import SimpleImputer
 from auctor.core.errors import AuctorError
 from auctor.core.types import Array
 from auctor.data import as_matrix
-from auctor.data.preparation import column_scaling, is_dense
+from auctor.data.matrices import is_dense
+from auctor.data.preparation import column_scaling
 from auctor.estimators.contenders import baseline_contenders
 from auctor.reports.judged import Rival
 from auctor.training.contest import Rules, make_part

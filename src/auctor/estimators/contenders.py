@@ -22,7 +22,7 @@ from auctor import metrics
 from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray
-from auctor.data.preparation import is_dense
+from auctor.data.matrices import dense_array, is_dense
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.search import MetricClassifierCV
 from auctor.losses import Logistic
@@ -203,7 +203,7 @@ def _dense(matrix: Any) -> FloatArray:
             got=f"{math.prod(matrix.shape):,}",
             todo="Use fewer columns.",
         )
-    return np.asarray(matrix.toarray())
+    return dense_array(matrix)
 
 
 def _fit_constant(part: Part, rules: Rules) -> Fitted:

@@ -11,6 +11,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import ConvergenceWarning, DataError, Option
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.coerce import LARGEST
+from auctor.data.matrices import dense_array, is_dense
 from auctor.estimators.base import TableEstimator
 from auctor.kernel_machine.dual import DualSolution
 from auctor.kernel_machine.functions import KernelFunction, Linear, Polynomial, Rbf
@@ -65,12 +66,11 @@ class KernelEstimator(TableEstimator):
     def _matrix(self, X: Any, *, reset: bool) -> Any:
         """Rows in the format that kernels need: a C-contiguous array or a CSR matrix."""
         matrix = self._read(X, reset=reset)
-        if not isinstance(matrix, np.ndarray):
+        if not is_dense(matrix):
             matrix = matrix.tocsr()
         if self.kernel != "precomputed":
             return matrix
-        if not isinstance(matrix, np.ndarray):
-            matrix = matrix.toarray()
+        matrix = dense_array(matrix)
         if reset and matrix.shape[0] != matrix.shape[1]:
             raise DataError(
                 self._who,
@@ -124,7 +124,7 @@ class KernelEstimator(TableEstimator):
         share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
         # Variance of all entries, rows by their weight; of a sparse matrix without centring it.
         mean = float(np.asarray(matrix.T @ share).sum()) / columns
-        if isinstance(matrix, np.ndarray):
+        if is_dense(matrix):
             spread = float(squared_lengths(matrix - mean) @ share) / columns
         else:
             spread = float(squared_lengths(matrix) @ share) / columns - mean**2

@@ -7,12 +7,12 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, IntArray
+from auctor.data.matrices import dense_array, is_sparse
 from auctor.hierarchy.taxonomy import Taxonomy
 
 #: Separator of the labels in a path that is written as one string.
@@ -62,11 +62,11 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
             got="None: it requires y to be passed, but the target y is None",
             todo="Pass y.",
         )
-    if hasattr(Y, "__array__") and not issparse(Y):
+    if hasattr(Y, "__array__") and not is_sparse(Y):
         Y = np.asarray(Y)
         if taxonomy is None and Y.ndim == 2 and Y.shape[1] == 1 and Y.dtype.kind in "biuf":
             Y = column_or_1d(Y, warn=True)
-    if issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "biuf"):
+    if is_sparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "biuf"):
         return _matrix(who, Y, taxonomy, broken)
     if isinstance(Y, np.ndarray) and Y.ndim in (2, 3) and Y.dtype.kind in "OUS":
         return _paths(who, Y, taxonomy)
@@ -167,7 +167,7 @@ def _prefixes(path: tuple[str, ...]) -> list[str]:
 
 def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
     """Labels from a 0/1 matrix."""
-    dense = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
+    dense = dense_array(Y)
     if taxonomy is None:
         raise _no_taxonomy(who, "a 0/1 matrix")
     if dense.shape[1] != taxonomy.n_nodes or not np.isin(dense, (0, 1)).all():

@@ -10,6 +10,7 @@ from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import check_weight
+from auctor.data.matrices import dense_array
 from auctor.hierarchy.taxonomy import Taxonomy
 
 #: Ways to average over rows and labels; see `set_scores`.
@@ -26,9 +27,7 @@ class SetScores(NamedTuple):
 
 def check_sets(who: str, truth: Any, predicted: Any) -> tuple[Array, Array]:
     """Both arguments as boolean matrices; raises unless they have the same shape."""
-    a, b = (
-        np.asarray(one.toarray() if hasattr(one, "toarray") else one) for one in (truth, predicted)
-    )
+    a, b = dense_array(truth), dense_array(predicted)
     if a.shape != b.shape or a.ndim != 2:
         raise DataError(
             who,

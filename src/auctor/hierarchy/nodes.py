@@ -15,6 +15,7 @@ from sklearn.base import clone
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, Stacked
+from auctor.data.matrices import dense_array
 from auctor.hierarchy.policies import measured_rule
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
@@ -97,10 +98,9 @@ class NodeModels(NamedTuple):
 
     def scores(self, X: Any) -> FloatArray:
         """``X @ coef.T + intercept``, dense (n, k)."""
-        product: Any = X @ self.coef.T
-        dense: FloatArray = product.toarray() if hasattr(product, "toarray") else product
-        dense += self.intercept
-        return dense
+        scores: FloatArray = dense_array(X @ self.coef.T)
+        scores += self.intercept
+        return scores
 
 
 #: Score, as log-odds, of a label that none or all of its rows have: a probability of 1e-13 from 0

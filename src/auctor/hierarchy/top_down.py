@@ -12,6 +12,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
+from auctor.data.matrices import is_dense
 from auctor.hierarchy.base import HierarchicalEstimator
 from auctor.hierarchy.calibration import Calibration
 from auctor.hierarchy.labels import Form, names_array, nodes_in_form
@@ -380,7 +381,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         intercept = self.models_.intercept * slope + offset
         coef: Any = self.models_.coef
         same = bool((slope == 1.0).all())
-        if not hasattr(coef, "toarray"):
+        if is_dense(coef):
             none = np.zeros(0, dtype=np.int64)
             dense = np.ascontiguousarray(coef if same else coef * slope[:, None])
             return dense, none, none, np.zeros(0), intercept

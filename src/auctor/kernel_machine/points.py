@@ -10,6 +10,7 @@ import numpy as np
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
+from auctor.data.matrices import dense_array, is_dense
 from auctor.data.sparse import unsigned
 from auctor.kernel_machine.functions import KernelFunction
 from auctor.kernels.linalg.blocks import products_with_block
@@ -63,10 +64,10 @@ class ProductPoints:
         offset = kernel.offset(squared_lengths(matrix))
         self.most_rows = self.size
         self._sparse = self._dense = None
-        if isinstance(matrix, np.ndarray) or not self._stays_sparse(matrix):
+        if is_dense(matrix) or not self._stays_sparse(matrix):
             # One column of ones and one of offsets make the product add both offsets.
             dense = np.empty((self.size, self.columns + 2), self.dtype)
-            dense[:, :-2] = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+            dense[:, :-2] = dense_array(matrix)
             dense[:, -2], dense[:, -1] = 1.0, offset
             self._dense = dense
         else:
@@ -91,7 +92,7 @@ class ProductPoints:
         """A function that writes the kernel of the rows ``left`` with a range of the points."""
         # scale <x, z> + offset(x) + offset(z): as one product with two extra columns if dense.
         offset = self.kernel.offset(squared_lengths(left)).astype(self.dtype)
-        rows = left if isinstance(left, np.ndarray) else left.toarray()
+        rows = dense_array(left)
         if self._sparse is not None:
             block = np.ascontiguousarray((self.kernel.scale * rows).T, dtype=self.dtype)
             return partial(self._sparse_strip, block, offset)
@@ -180,7 +181,7 @@ class GivenPoints:
 
 def squared_lengths(matrix: Any) -> FloatArray:
     """Squared length of every row, summed in float64."""
-    if isinstance(matrix, np.ndarray):
+    if is_dense(matrix):
         squares: FloatArray = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)
         return squares
     wide = matrix.astype(np.float64)

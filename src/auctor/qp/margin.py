@@ -17,6 +17,7 @@ from auctor.core.checks import check_choice, check_real, check_vector
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_matrix
+from auctor.data.matrices import dense_array
 from auctor.kernel_machine.dual import EXACT_ROUNDS, EXACT_TOL, Dual, solve_matrix
 from auctor.qp.program import QuadraticProgram
 from auctor.qp.solver import QpStatus, solve
@@ -251,10 +252,7 @@ def _inseparable(distance: float) -> DataError:
 
 def _read(who: str, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
     """A dense matrix and labels of both signs."""
-    matrix = as_matrix(X, who=who)
-    if not isinstance(matrix, np.ndarray):
-        matrix = matrix.toarray()
-    matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+    matrix = np.ascontiguousarray(dense_array(as_matrix(X, who=who)), dtype=np.float64)
     return matrix, _labels(who, y, matrix.shape[0])
 
 

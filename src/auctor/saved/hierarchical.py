@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from auctor.data.matrices import dense_array, is_dense
 from auctor.saved.values import (
     Arrays,
     Json,
@@ -34,11 +35,11 @@ def estimators() -> dict[str, type[Any]]:
 def describe(estimator: Any, arrays: Arrays) -> Json:
     """The fitted attributes as JSON; adds their arrays to ``arrays``."""
     coef: Any = estimator.models_.coef
-    dense = np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64)
+    dense = np.asarray(dense_array(coef), dtype=np.float64)
     entry: Json = {
         "taxonomy": encoded(estimator.taxonomy_, "taxonomy", arrays),
         "form": estimator.form_.name,
-        "sparse": bool(hasattr(coef, "toarray")),
+        "sparse": not is_dense(coef),
         "coef": encoded_matrix(dense, "coef", arrays),
     }
     vectors = {

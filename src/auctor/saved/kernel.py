@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from auctor.core.types import Array
+from auctor.data.matrices import is_dense
 from auctor.saved.models import describe_calibrator, estimator_class, read_calibrators
 from auctor.saved.values import (
     Arrays,
@@ -60,7 +61,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
 
 def _described_rows(matrix: Any, arrays: Arrays) -> Json:
     """The support vectors for a file: a dense array, or the three arrays of a CSR matrix."""
-    if isinstance(matrix, np.ndarray):
+    if is_dense(matrix):
         arrays["rows"] = np.asarray(matrix, dtype=np.float64)
         return {"array": "rows"}
     for part in ("indptr", "indices"):

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from auctor.core.errors import DataError
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
+from auctor.data.matrices import dense_array
 
 #: Name of a column of arrays.
 ARRAY = "features"
@@ -79,7 +80,7 @@ def _of_vectors(kinds: Array, sizes: Array, places: Array, values: Array) -> Flo
     rows = csr_array(parts, shape=shape, dtype=np.float64)
     rows.sum_duplicates()
     if SPARSE_ENTRY * rows.nnz >= DENSE_ENTRY * shape[0] * width:
-        return rows.toarray()
+        return dense_array(rows)
     return rows
 
 

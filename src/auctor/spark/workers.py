@@ -20,7 +20,7 @@ from auctor.core.errors import DataError, DataLost
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
-from auctor.data import Dense, Sparse
+from auctor.data import Dense, Sparse, wrap
 from auctor.data.journal import Journal
 from auctor.data.sharded import Sharded, check_entries
 from auctor.data.workers import ResidentCall, ShardFacts, facts_of
@@ -253,7 +253,7 @@ def _held(
     labels = table.pop("_label").to_numpy()
     weights = table.pop("_weight").to_numpy(dtype=np.float64) if weighted else None
     matrix = matrix_of(table)
-    rows = _stored(matrix, Target(np.zeros(labels.size), weights))
+    rows = wrap(matrix, Target(np.zeros(labels.size), weights), n_threads=1)
     return rows, facts_of(rows, checksum(matrix, labels, weights)), labels
 
 
@@ -276,12 +276,6 @@ def _selected(
     functions = require("pyspark.sql.functions", extra="spark", who=WHO)
     numbered = chosen.withColumn("_row", functions.monotonically_increasing_id())
     return numbered.repartition(count).sortWithinPartitions("_row").drop("_row")
-
-
-def _stored(rows: Any, target: Target) -> Dense | Sparse:
-    kind: Any = Dense if isinstance(rows, np.ndarray) else Sparse
-    found: Dense | Sparse = kind(rows, target, n_threads=1)
-    return found
 
 
 def _labelled(data: Sharded, labels: Array, column: str) -> Sharded:

@@ -14,6 +14,7 @@ from auctor.core.checks import meant
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_lazy, refuse_masked
+from auctor.data.matrices import is_sparse
 from auctor.tables.blocks import Block
 from auctor.tables.columns import (
     check_names,
@@ -151,7 +152,7 @@ def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
     if hasattr(table, "columns"):  # polars
         names = [str(name) for name in table.columns]
         return names, [table[name] for name in names], True
-    if hasattr(table, "toarray"):
+    if is_sparse(table):
         raise DataTypeError(
             who,
             needs="a table or an array",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from auctor.core.types import Array
+from auctor.data.matrices import dense_array
 from auctor.tables.blocks import Block
 
 #: Numbers; or codes, which are positions in a list of words, and the words.
@@ -40,7 +39,7 @@ class RowBatch(NamedTuple):
         """The columns as arrays; a sparse matrix is made dense."""
         if isinstance(self.matrix, list):
             return self.matrix
-        array = dense(self.matrix)
+        array = dense_array(self.matrix)
         return [array[:, k] for k in range(array.shape[1])]
 
 
@@ -63,8 +62,3 @@ def block_part(block: Block, kinds: Sequence[str]) -> RowBatch:
             columns.append((block.codes[:, c], block.words[c]))
             c += 1
     return RowBatch(columns, block.labels)
-
-
-def dense(matrix: Any) -> Array:
-    """A matrix as a dense array."""
-    return matrix if isinstance(matrix, np.ndarray) else cast(Array, matrix.toarray())

@@ -14,6 +14,7 @@ from scipy import sparse
 from auctor.core.errors import DataError
 from auctor.core.files import AnyPath
 from auctor.core.types import Array
+from auctor.data.matrices import is_sparse
 from auctor.data.shards import SHARD_BYTES, ShardNotes, shard_path, write_notes, write_shard
 from auctor.tables.blocks import Chunk
 from auctor.tables.stream import open_stream
@@ -119,7 +120,7 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
 def _joined(held: list[Chunk], width: int) -> tuple[Any, Array]:
     """The rows and labels of some chunks; sparse rows get the width of the widest so far."""
     labels = np.concatenate([chunk.labels for chunk in held])
-    if sparse.issparse(held[0].matrix):
+    if is_sparse(held[0].matrix):
         parts = [_widened(chunk.matrix, width) for chunk in held]
         return sparse.vstack(parts, format="csr"), labels
     return np.concatenate([chunk.matrix for chunk in held]), labels

@@ -22,10 +22,11 @@ from auctor.core.files import AnyPath, replacing
 from auctor.core.optional import require
 from auctor.core.types import Array
 from auctor.data.coerce import as_matrix
+from auctor.data.matrices import dense_array, is_dense, is_sparse
 from auctor.tables.columns import LABEL_NAMES, check_names, default_names
 from auctor.tables.formats import COMPRESSED, FORMATS, format_of
 from auctor.tables.options import CHUNK_ROWS
-from auctor.tables.parts import Column, Names, RowBatch, dense
+from auctor.tables.parts import Column, Names, RowBatch
 from auctor.tables.source import BLOCK
 
 #: Largest number of columns of a dense file or a table. Sparse rows with more are refused: a chunk
@@ -69,7 +70,7 @@ def write_table(
     """
     who = "write_table"
     matrix = as_matrix(matrix, who=who, finite=False)
-    if not isinstance(matrix, np.ndarray):
+    if not is_dense(matrix):
         matrix = matrix.tocsr()
     n, d = matrix.shape
     known = None if labels is None else np.asarray(labels)
@@ -234,7 +235,7 @@ def _write_npz(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str
     with tempfile.TemporaryFile() as values, tempfile.TemporaryFile() as indices:
         # Collect the entries of all parts, and shift row ends by the entries before each part.
         for part in parts:
-            compressed = sparse.issparse(part.matrix)
+            compressed = is_sparse(part.matrix)
             if compressed:
                 matrix = sparse.csr_array(part.matrix)
                 values.write(matrix.data.astype(np.float64, copy=False).tobytes())
@@ -243,7 +244,7 @@ def _write_npz(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str
                 entries += matrix.nnz
                 width = max(width, matrix.shape[1])
             else:
-                values.write(np.ascontiguousarray(dense(part.matrix), np.float64).tobytes())
+                values.write(np.ascontiguousarray(dense_array(part.matrix), np.float64).tobytes())
                 width = part.matrix.shape[1]
             rows += part.matrix.shape[0]
             if part.labels is not None:
@@ -322,14 +323,14 @@ def _fields(names: Names, part: RowBatch, who: str) -> list[str]:
 
 def _narrow(matrix: Any, who: str) -> Array:
     """A dense matrix; refuses sparse rows of more than `MOST_DENSE_COLUMNS` columns."""
-    if matrix.shape[1] > MOST_DENSE_COLUMNS and not isinstance(matrix, np.ndarray):
+    if matrix.shape[1] > MOST_DENSE_COLUMNS and not is_dense(matrix):
         raise ParameterError(
             who,
             needs=f"at most {MOST_DENSE_COLUMNS} columns for a dense file",
             got=f"{matrix.shape[1]}",
             todo="Write svmlight or NPZ.",
         )
-    return dense(matrix)
+    return dense_array(matrix)
 
 
 def _number_labels(labels: Array | None, who: str) -> Array:

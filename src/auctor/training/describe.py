@@ -12,6 +12,7 @@ from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
 from auctor.core.version import __version__
 from auctor.data import as_matrix, wrap
+from auctor.data.matrices import dense_array
 from auctor.data.preparation import column_moments
 from auctor.reports.build import build_report
 from auctor.reports.curves_info import CurvesInfo, curves_info, part_texts, striking_rows
@@ -269,7 +270,7 @@ class _Curved:
         """Largest contributions to the score of a row, both signs, relative to the mean row."""
         row = self.matrix[[position]]
         parts = self.sign * self.model.explain(row)[0]
-        values = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64)[0]
+        values = dense_array(row)[0].astype(np.float64)
         shown: list[float | str] = list(part_texts(values, self.model.bins_.pairs))
         for k in np.flatnonzero(~np.isnan(values)).tolist():
             shown[k] = float(values[k])
