@@ -67,8 +67,8 @@ def test_every_constant_of_the_solvers_is_found():
     assert ("auctor.solvers.line_search", "backtrack", "shrink") in shrink.defaults
     assert every["kernels.descent.coordinate.MEMORY"].compiled
     params = every["problem.hessian.FACTOR_PARAMS"]
-    assert ("auctor.solvers.choose", "FACTOR_PARAMS") in params.homes
-    assert any(path.endswith("choose.py") for path, _ in params.lines)
+    assert ("auctor.solvers.pays", "FACTOR_PARAMS") in params.homes
+    assert any(path.endswith("pays.py") for path, _ in params.lines)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_other_values_are_of_the_same_kind(value, expected):
 def test_patching_reaches_all_modules_and_defaults_and_is_undone():
     every = found.constants()
     params = every["problem.hessian.FACTOR_PARAMS"]
-    choose, hessian = sys.modules["auctor.solvers.choose"], sys.modules["auctor.problem.hessian"]
+    pays, hessian = sys.modules["auctor.solvers.pays"], sys.modules["auctor.problem.hessian"]
     with patched(params, 7):
-        assert choose.FACTOR_PARAMS == hessian.FACTOR_PARAMS == 7
-    assert choose.FACTOR_PARAMS == hessian.FACTOR_PARAMS == params.value
+        assert pays.FACTOR_PARAMS == hessian.FACTOR_PARAMS == 7
+    assert pays.FACTOR_PARAMS == hessian.FACTOR_PARAMS == params.value
     with patched(every["solvers.line_search.SHRINK"], 0.25):
         assert list(line_search.sizes(most=3)) == [1.0, 0.25, 0.0625]
         assert line_search.backtrack.__kwdefaults__["shrink"] == 0.25

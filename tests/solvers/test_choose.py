@@ -1,5 +1,6 @@
 """The decision table: its rules, their evidence, what it asks of a problem, inner solvers."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Need
 from auctor.data import as_data
 from auctor.losses import (
+    ExpectedError,
     FBeta,
     Hinge,
     Logistic,
@@ -18,12 +20,12 @@ from auctor.losses import (
     PairwiseSquaredHinge,
     PartialPairwiseHinge,
     Prbep,
-    Squared,
 )
 from auctor.penalties import L1, L2, GroupL2, NoPenalty
 from auctor.problem import Problem
+from auctor.solvers import GaussianDiscriminant
 from auctor.solvers import choose as public_choose
-from auctor.solvers.choose import RULES, SOLVERS, Role, able, choose, solver_class
+from auctor.solvers.choose import RULES, SOLVERS, Role, able, choose, holding
 from auctor.solvers.kinked.smoothing import smoothed_problem
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -52,18 +54,29 @@ class TwoProducts:
         return self._data.gradient(dscores)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.role.name}")
-def test_every_rule_names_a_results_file_and_a_solver(rule):
-    assert rule.solver in SOLVERS
-    assert (RESULTS / rule.evidence).is_file()
+def sections(path):
+    """Text of every section of a results file, by the name that its heading starts with."""
+    found, name = {}, ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            name = line[3:].split(":")[0]
+        found[name] = found.get(name, "") + line + "\n"
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.role}")
+def test_every_rule_names_a_section_of_results_with_its_solver(rule):
+    name, _, section = rule.evidence.partition("#")
+    text = sections(RESULTS / name)[section]
+    words = set(re.findall(r"\w+", text))
+    assert words & {rule.solver, SOLVERS[rule.solver]}
+    assert text.count("|") > 50  # tables of numbers
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.role}")
+def test_the_needs_of_a_rule_include_those_of_its_solver(rule):
     # Otherwise a module would be imported in vain, or the data asked for what it lacks.
-    assert not solver_class(rule.solver).needs & ~rule.needs
-
-
-def test_the_evidence_of_a_rule_mentions_a_benchmark_with_numbers():
-    for name in {rule.evidence for rule in RULES}:
-        text = (RESULTS / name).read_text(encoding="utf-8")
-        assert text.count("|") > 50  # tables of numbers
+    assert not rule.make().needs & ~rule.needs
 
 
 @pytest.mark.parametrize("penalty", [L2(1e-3), L2(10.0), L1(1e-2), NoPenalty()], ids=repr)
@@ -95,14 +108,30 @@ def test_smoothed_problems_are_solved_by_the_same_table(loss, penalty, name):
     assert not choose(bare, role=Role.SMOOTHED).needs & ~bare.provides
 
 
-def test_solvers_can_be_left_out_and_the_rest_chosen_among():
-    problem = Problem(Squared(), L2(0.1), as_data(X, Y))
-    assert type(choose(problem)).__name__ == "Exact"
-    assert type(choose(problem, skip=("exact",))).__name__ == "Newton"
-    assert type(choose(problem, among=("fista", "lbfgs"))).__name__ == "Lbfgs"
-    with pytest.raises(IncompatibleError, match="auctor needs a solver for Squared with L2"):
-        choose(problem, among=("continuation",))
+def test_equivalent_problems_are_tried_once():
+    wide = Problem(Logistic(), L2(1e-4), as_data(RNG.normal(size=(50, 400)), Y[:50]))
+    assert type(choose(wide)).__name__ == "RowSpace"
+    assert type(choose(wide, role=Role.DIRECT)).__name__ == "LbfgsThenNewton"
+    names = [rule.solver for rule in holding(wide, Role.DIRECT)]
+    assert "row_space" not in names
+    assert "lbfgs" in names
     assert public_choose is choose
+
+
+def test_a_rule_may_set_options_of_its_solver():
+    shrunk = choose(Problem(ExpectedError(), L2(0.1), as_data(X, Y)), role=Role.SHRUNK)
+    assert shrunk == GaussianDiscriminant(shrinkage="auto")
+
+
+def test_the_error_says_in_words_what_the_nearest_solver_lacks():
+    problem = Problem(PairwiseHinge(), L1(0.1), as_data(X, Y))
+    assert choose(problem)  # it has a smoothed form
+    with pytest.raises(IncompatibleError) as error:
+        choose(problem, role=Role.ROW_SPACE)
+    text = str(error.value)
+    assert "auctor needs a solver for PairwiseHinge" in text
+    assert "the nearest, lbfgs, needs a differentiable loss, a differentiable penalty" in text
+    assert "Need." not in text
 
 
 def test_choosing_imports_no_other_candidate():

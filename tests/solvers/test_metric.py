@@ -12,8 +12,8 @@ from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.solvers import Continuation, Lbfgs
-from auctor.solvers.kinked import preconditioner as module
-from auctor.solvers.kinked.preconditioner import SHARE, pair_metric
+from auctor.solvers.smooth import preconditioner as module
+from auctor.solvers.smooth.preconditioner import SHARE, pair_metric
 
 RNG = np.random.default_rng(3)
 #: Columns that are alike and of different scales.
@@ -125,10 +125,10 @@ def test_continuation_starts_with_it(strength, monkeypatch):
     problem = problem_of(strength=strength)
     solver = Continuation()
     state = solver.init(problem, problem.start(), RNG)
-    assert state.solver.stages[0].solver.metric is not None
+    assert state.inner.solver.metric is not None
     found = minimise(problem, solver, tol=1e-6)
     assert found.converged
-    monkeypatch.setattr("auctor.solvers.kinked.smoothing.pair_metric", lambda problem: None)
-    assert solver.init(problem, problem.start(), RNG).solver.stages[0].solver.metric is None
+    monkeypatch.setattr("auctor.solvers.smooth.presets.pair_metric", lambda problem: None)
+    assert solver.init(problem, problem.start(), RNG).inner.solver.metric is None
     other = minimise(problem, solver, tol=1e-6)
     assert found.value == pytest.approx(other.value, abs=2e-6)

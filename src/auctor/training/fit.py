@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,11 @@ from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage, watched_start, watched_state
 from auctor.data import Binned, Sharded, Stacked, StoredData
 from auctor.losses.softmax import Softmax, one_hot
-from auctor.minimise import Solver, minimise
+from auctor.minimise import minimise
 from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
-from auctor.solvers import GaussianDiscriminant, resolve
+from auctor.solvers import resolve
+from auctor.solvers.choose import Role
 from auctor.solvers.gaussian.moments import fits, outnumbered
 from auctor.solvers.gaussian.shrinkage import shrinkage
 from auctor.training.exact import check_maximiser, maximise_exact
@@ -33,7 +33,7 @@ def solve(
     loss: Loss,
     penalty: Penalty,
     start: FloatArray | None = None,
-    solver: Solver[Any] | None = None,
+    role: Role = Role.GIVEN,
 ) -> Solution:
     """Minimise ``loss + penalty`` on the data.
 
@@ -48,20 +48,20 @@ def solve(
     start : array, optional
         Coefficients, then the intercept where there is one; ignored if the size is wrong or the
         objective there is not finite.
-    solver : solver object, optional
-        Used instead of the one in ``given``.
+    role : Role
+        Role of the problem in the decision table, if the solver is chosen by it.
     """
     problem = Problem(loss, penalty, data, fit_intercept=bool(given.fit_intercept))
-    return solve_problem(given, problem, start, solver)
+    return solve_problem(given, problem, start, role)
 
 
 def solve_problem(
     given: LinearParameters,
     problem: Problem,
     start: FloatArray | None = None,
-    solver: Solver[Any] | None = None,
+    role: Role = Role.GIVEN,
 ) -> Solution:
-    """Minimise a problem; see `solve` for ``start`` and ``solver``."""
+    """Minimise a problem; see `solve` for ``start`` and ``role``."""
     # Without a start, a checkpoint may offer one, with the state of its solver.
     state = watched_state() if start is None else None
     start = start if start is not None else watched_start()
@@ -71,7 +71,7 @@ def solve_problem(
         start = None
     return minimise(
         problem,
-        resolve(given.solver if solver is None else solver, problem),
+        resolve(given.solver, problem, role=role),
         w0=start,
         tol=given.tol,
         max_iter=given.max_iter,
@@ -114,8 +114,8 @@ def solve_classes(
             first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
             solutions.append(maximise_exact(given, rows, chosen, first))
             continue
-        solver = solver_for(given, rows, chosen)
-        solutions.append(solve(given, rows, chosen.loss, penalty, start, solver))
+        role = role_of(given, rows, chosen)
+        solutions.append(solve(given, rows, chosen.loss, penalty, start, role))
     return solutions
 
 
@@ -203,19 +203,15 @@ def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Cho
     return penalty
 
 
-def solver_for(
-    given: LinearParameters, data: StoredData, chosen: Chosen
-) -> GaussianDiscriminant | None:
-    """The solver for Gaussian expected error with few rows, or ``None`` for the usual choice.
+def role_of(given: LinearParameters, data: StoredData, chosen: Chosen) -> Role:
+    """Role of a class's problem in the decision table.
 
     Where a class has fewer rows than columns, each class covariance is shrunk separately
     (Ledoit-Wolf), because the expected error depends on both: a common ridge would shrink the
     covariance of the larger class too much.
     """
-    alone = given.solver == "auto" and chosen.loss.scale_invariant
-    if alone and _shrinks(given, data, chosen):
-        return GaussianDiscriminant(shrinkage="auto")
-    return None
+    shrunk = chosen.loss.scale_invariant and _shrinks(given, data, chosen)
+    return Role.SHRUNK if shrunk else Role.GIVEN
 
 
 def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:

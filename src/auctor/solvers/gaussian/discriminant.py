@@ -29,7 +29,6 @@ from auctor.solvers.gaussian.moments import (
     Covariance,
     check_covariance,
     class_moments,
-    fits,
 )
 from auctor.solvers.gaussian.shrinkage import (
     Shrinkage,
@@ -147,11 +146,6 @@ class GaussianDiscriminant:
                 got=f"{self.covariance!r}",
                 todo="Pass a number as shrinkage, or none.",
             )
-
-    @classmethod
-    def suits(cls, problem: Problem) -> bool:
-        """Whether the covariances are small enough to decompose."""
-        return fits(problem.data)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> GaussianState:
         """State at the starting point."""
@@ -358,7 +352,7 @@ class _Search:
 
     def _refine(self, i: int, ratio: float) -> float:
         """The best logit between two neighbours on the grid."""
-        # Imported here, because it is slow to load and `choose` imports this module every time.
+        # Imported here, because it is slow to load and AUC needs no search.
         from scipy.optimize import minimize_scalar
 
         ends = float(LOGITS[max(i - 1, 0)]), float(LOGITS[min(i + 1, LOGITS.size - 1)])

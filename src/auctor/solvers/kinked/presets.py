@@ -52,13 +52,11 @@ NARROW = 4e-3
 #: Steps of smoothing after which cuts take over even if the width is above `NARROW`. Source:
 #: constants.md: nothing changes from 30 to 120.
 SMOOTH_STEPS = 60
-#: The solvers that smooth the loss; `choose` takes the first whose rule holds.
-SMOOTHINGS = ("proximal_point", "continuation")
 
 
 def _smoothing(problem: Problem) -> Solver[Any]:
     """Centred smoothing if the loss supports it, otherwise plain smoothing."""
-    return choose(problem, among=SMOOTHINGS)
+    return choose(problem, role=Role.SMOOTHING)
 
 
 # --- cutting planes that do not end in the zero model -----------------------------------------
@@ -216,7 +214,7 @@ class PlanesState(State):
 class PlanesOfSmoothing:
     """`Continuation` that stores the gradients of its smoothed losses as cutting planes."""
 
-    needs = Continuation.needs
+    needs = Need.SMOOTHABLE_LOSS
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> PlanesState:
         """State at the starting point."""

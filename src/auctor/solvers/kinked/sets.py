@@ -12,7 +12,7 @@ from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
 from auctor.solvers.base import Solver, State
-from auctor.solvers.choose import choose
+from auctor.solvers.choose import Role, choose
 from auctor.solvers.dual.ascent import DualCoordinateAscent
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import Relay, RelayState, Stage
@@ -114,4 +114,4 @@ def _slow(problem: Problem, state: RelayState) -> bool:
 
 
 def _next_best(problem: Problem) -> Solver[Any]:
-    return choose(problem, skip=("as_rows",))
+    return choose(problem, role=Role.DIRECT)

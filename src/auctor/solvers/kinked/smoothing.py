@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,23 +12,12 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.base import Solver, State
-from auctor.solvers.choose import Role, choose
-from auctor.solvers.kinked.preconditioner import pair_metric
-from auctor.solvers.lbfgs import Lbfgs
-from auctor.solvers.relay import After, Relay, Stage
+from auctor.solvers.choose import Role, choose, holding
 
-#: Smoothing width of the L-BFGS warm start of pair losses, in units of the null loss: narrow enough
-#: to end near the minimum, wide enough for L-BFGS to converge. Source: constants.md: 0.0125 changes
-#: passes by less than 2 % (6 cases), 0.2 takes 1.15 times the passes (6 cases).
+#: Smoothing width of the first problem if L-BFGS steps solve it, in units of the null loss: narrow
+#: enough to end near the minimum, wide enough for L-BFGS to converge. Source: constants.md: 0.0125
+#: changes passes by less than 2 % (6 cases), 0.2 takes 1.15 times the passes (6 cases).
 WARM_WIDTH = 0.05
-#: L-BFGS steps of that warm start, which cost less than the first Newton steps on pairs. Source:
-#: constants.md: 8 changes passes by less than 3 % (4 cases), 32 takes 1.08 times the passes (4
-#: cases).
-WARM_STEPS = 16
-#: L-BFGS steps of that warm start if preconditioned by `pair_metric`, so that fewer are enough.
-#: Source: constants.md: 4 takes 1.80 times the CPU seconds (1 case), 16 takes 0.94 times the passes
-#: and 1.00 times the CPU seconds (1 case).
-METRIC_STEPS = 8
 #: First smoothing width, in units of the null loss; not 1, so that at w = 0 no margin is exactly at
 #: a kink of the smoothed loss's derivative. Source: constants.md: 1.125 takes 1.03 times the passes
 #: (4 cases), 3 takes 1.09 times the passes (4 cases).
@@ -49,8 +38,10 @@ SOLVED = 0.2
 #: 0.91 times the passes and 0.97 times the CPU seconds (7 cases); no gain in CPU seconds outside
 #: the panel.
 CENTRE_SOLVED = 0.4
-#: Needs of Newton-type solvers for smooth penalties, which may start with L-BFGS steps.
-_NEWTON_TYPE = Need.CURVATURE | Need.SMOOTH_PENALTY
+#: Needs that the smoothed loss provides, whatever the given one does.
+OF_SMOOTHED_LOSS = (
+    Need.SMOOTH_LOSS | Need.CURVATURE | Need.LOW_RANK_CURVATURE | Need.MATRIX_CURVATURE
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +60,7 @@ class SmoothingState(State):
     rng: np.random.Generator
 
 
-@dataclass
+@dataclass(frozen=True)
 class Smoothing:
     """Solve smoothed problems of decreasing width with warm starts.
 
@@ -105,37 +96,38 @@ class Smoothing:
     shrink: float = 0.4
     min_width: float = 1e-9
     centred: bool = False
-    needs: Need = field(default=Need.SMOOTHABLE_LOSS, init=False, repr=False)
 
     def __post_init__(self) -> None:
         who = type(self).__name__
         check_real(who, "shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
         check_real(who, "min_width", self.min_width, low=0.0, open_low=True)
+
+    @property
+    def needs(self) -> Need:
+        """A smoothed form of the loss, and what the given solver needs besides that."""
+        needs = Need.SMOOTHABLE_LOSS
         if self.centred:
-            self.needs |= Need.CENTRED_SMOOTHING
+            needs |= Need.CENTRED_SMOOTHING
         if self.solver is not None:
-            # Smoothing makes the loss smooth; the inner solver's other needs remain.
-            self.needs |= self.solver.needs & ~(Need.SMOOTH_LOSS | Need.CURVATURE)
+            needs |= self.solver.needs & ~OF_SMOOTHED_LOSS
+        return needs
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SmoothingState:
         """State at the starting point, at the width that gives the smallest gap there.
 
-        From zero, pair losses start with L-BFGS steps at a narrow width, which cost less than the
-        first Newton steps.
+        At w = 0 the first smoothed problem is a narrow one if the decision table has a solver for
+        it.
         """
         solver = self.solver or choose(
             smoothed_problem(problem, null_unit(problem)), role=Role.SMOOTHED
         )
-        # Newton steps on pairs are expensive: from w = 0, begin with L-BFGS at a narrow width.
-        slow_start = not problem.loss.low_rank and _NEWTON_TYPE in solver.needs
-        if slow_start and not self.centred and not problem.coef(w).any():
-            metric = pair_metric(problem)
-            steps = WARM_STEPS if metric is None else METRIC_STEPS
-            warm = Relay(Stage(Lbfgs(metric=metric), until=After(steps)), Stage(solver))
+        if self.solver is None and not self.centred and not problem.coef(w).any():
             width = WARM_WIDTH * null_unit(problem)
             smoothed = smoothed_problem(problem, width)
-            start = self._at_width(smoothed, problem, w, width, warm, rng)
-            return replace(start, later=solver)
+            warm = next(holding(smoothed, Role.SMOOTHED_START), None)
+            if warm is not None:
+                start = self._at_width(smoothed, problem, w, width, warm.make(), rng)
+                return replace(start, later=solver)
         given = problem.evaluate(w)
         best = self._best_start(problem, given, solver, rng)
         return replace(best, point=given) if given.value <= best.point.value else best
@@ -217,7 +209,7 @@ class Smoothing:
         return SmoothingState(point, width, smoothed, solver, inner, solver, rng, dual=inner.point)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Continuation(Smoothing):
     """Smoothing whose width falls to zero: `Smoothing` with its defaults.
 
@@ -228,7 +220,7 @@ class Continuation(Smoothing):
     """
 
 
-@dataclass
+@dataclass(frozen=True)
 class ProximalPoint(Smoothing):
     """Proximal point method on the dual: `Smoothing` centred at the last derivatives.
 
@@ -241,9 +233,6 @@ class ProximalPoint(Smoothing):
     shrink: float = 0.5
     min_width: float = 0.03
     centred: bool = True
-    needs: Need = field(
-        default=Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING, init=False, repr=False
-    )
 
 
 def null_unit(problem: Problem) -> float:

@@ -144,7 +144,7 @@ class RowSpace(Relay):
         """Two solvers in the span of the rows, then one on all columns."""
         return (
             Stage(Reformulated(SpanForm.of, _along_rows), until=After(FIRST_STEPS)),
-            Stage(Reformulated(SpanForm.of, _without_ascent), until=After(NEXT_STEPS)),
+            Stage(Reformulated(SpanForm.of, _along_rows_later), until=After(NEXT_STEPS)),
             Stage(_on_columns),
         )
 
@@ -153,12 +153,12 @@ def _along_rows(narrow: Problem) -> Solver[Any]:
     return choose(narrow, role=Role.ROW_SPACE)
 
 
-def _without_ascent(narrow: Problem) -> Solver[Any]:
-    return choose(narrow, role=Role.ROW_SPACE, skip=("dual",))
+def _along_rows_later(narrow: Problem) -> Solver[Any]:
+    return choose(narrow, role=Role.ROW_SPACE_LATER)
 
 
 def _on_columns(problem: Problem) -> Solver[Any]:
-    return choose(problem, skip=("row_space",))
+    return choose(problem, role=Role.DIRECT)
 
 
 def _span(problem: Problem) -> tuple[Span, float]:

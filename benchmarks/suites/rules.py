@@ -1,0 +1,9 @@
+"""What every rule of the decision table gains."""
+
+from __future__ import annotations
+
+from benchmarks.sections import rules
+
+name = "rules"
+title = "Rules: what every rule of the decision table gains"
+sections = (rules,)

@@ -1,0 +1,221 @@
+"""When each rule of the decision table pays: limits, facts about a problem, and conditions."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from auctor.core.needs import Coupling, Need
+from auctor.core.protocols import PointwiseLoss
+from auctor.core.types import FloatArray
+from auctor.problem import Problem
+from auctor.problem.hessian import FACTOR_PARAMS
+
+# --- limits ---------------------------------------------------------------------------------------
+# The ratio of the mean squared length of a row to the strength of the penalty has no unit: it says
+# how far the scores can move for a unit of penalty. It is called the reach of the rows below.
+
+#: `Newton`: most passes over the data that a Hessian may cost; beyond, L-BFGS steps come first.
+#: Source: spine.md (logistic).
+NEWTON_GRAM = 40.0
+
+#: `RowSpace`: most distinct rows whose products with each other are made. Source: sparse.md (l2,
+#: colon-cancer, leukemia, duke).
+SPAN_ROWS = 200
+#: `RowSpace`: least number of columns. Source: constants.md: nothing changes from 100 to 400.
+SPAN_COLUMNS = 200
+#: `RowSpace`: least columns per distinct row. Source: constants.md: nothing changes from 1.25 to 5.
+SPAN_RATIO = 2.0
+#: `RowSpace`: least share of stored entries; sparse rows are cheaper as they are. Source:
+#: constants.md: nothing changes from 0.125 to 0.875.
+SPAN_DENSITY = 0.5
+
+#: Reach of the rows up to which L-BFGS converges in a few passes, so that no other solver is
+#: faster. Source: sparse.md (l2, C = 0.01).
+WELL_CONDITIONED = 300.0
+#: `DualCoordinateAscent`, few columns: longest mean dual step, in score units, for which it needs
+#: fewer passes than Newton steps of `NEWTON_PASSES` passes each. Source: sparse.md (l2).
+DUAL_STEP = 1.0
+#: Passes per Newton step at which `DUAL_STEP` holds; the limit grows in proportion to the passes.
+#: Source: constants.md: nothing changes from 2.5 to 40.
+NEWTON_PASSES = 10.0
+#: `DualCoordinateAscent`, many columns: longest mean dual step, in score units, for which it is
+#: faster than L-BFGS, which needs many passes there. Source: sparse.md (l2).
+LONG_STEP = 500.0
+
+#: Cutting planes on pairs, and on losses that an intercept changes (F-beta: a cut that holds for
+#: every intercept takes several evaluations): largest reach for which few cuts are enough. Source:
+#: metrics.md (cutting_planes).
+PAIR_CUTS = 300.0
+#: Cutting planes on sets of rows: largest reach, in units of the loss's margin. Source: metrics.md.
+SET_CUTS = 1e3
+#: Passes per Hessian up to which `SET_CUTS` holds; beyond, the limit grows in proportion. Source:
+#: constants.md: nothing changes from 2.75 to 29.
+SET_PASSES = 8.0
+#: Cutting planes on sets whose smoothing cannot be centred (partial AUC) and so gets harder as it
+#: narrows: largest reach. Source: metrics.md.
+OTHER_CUTS = 1e9
+#: Cutting planes on row losses: most distinct rows. With so few kinks, Newton steps on the smoothed
+#: loss jump from kink to kink. Source: constants.md: nothing changes from 50 to 200.
+FEW_ROWS = 100
+
+#: `AsRows`: least reach; below, a few cuts are enough. Source: metrics.md (cutting_planes).
+AS_ROWS = 1e3
+#: `AsRows` on tall data: largest reach of the rows; beyond, sweeps undo each other for hundreds of
+#: epochs, and a few hundred cuts are faster. Source: as_rows.md.
+AS_ROWS_TALL = 3e5
+#: `AsRows`: distinct rows for every column from which data is tall. Source: as_rows.md.
+TALL = 10.0
+
+
+# --- facts about a problem ------------------------------------------------------------------------
+# Called only by rules whose needs have been checked: data that only offer the two matrix products
+# are never asked for rows, columns or a Gram matrix.
+
+
+def few_columns(problem: Problem) -> bool:
+    """Whether a Hessian of all parameters is small enough to factorise."""
+    return problem.n_params <= FACTOR_PARAMS
+
+
+def _curved(problem: Problem) -> bool:
+    """Whether the loss, or its smoothed form, has curvature for faster solvers to use."""
+    return (problem.loss.smoothed(1.0) or problem.loss).order >= 2
+
+
+def _gram_passes(problem: Problem) -> float:
+    """Cost of a Hessian in passes over the data; infinite if the data cannot make one."""
+    return problem.data.gram_passes() if Need.GRAM in problem.provides else math.inf
+
+
+def _reach(problem: Problem) -> float:
+    """Mean squared length of a row divided by the strength; needs an l2 penalty on all columns."""
+    inverse = 1.0 / problem.ridge[: problem.n_columns]
+    if Need.ROWS not in problem.provides:
+        return float(problem.column_squares @ inverse)
+    return float(problem.data.target.share @ problem.data.row_lengths(inverse))
+
+
+def _dual_step(problem: Problem, lengths: FloatArray) -> float:
+    """Mean length of a dual step, in score units; equal rows move as one row of their weight."""
+    data, duplicates = problem.data, problem.data.duplicate_rows
+    steps = duplicates.total(data.target.share) ** 2 * lengths[duplicates.order[duplicates.starts]]
+    return float(steps.sum())
+
+
+# --- conditions of the rules ----------------------------------------------------------------------
+
+
+def always(problem: Problem) -> bool:
+    """For rules whose needs are enough."""
+    return True
+
+
+def cheap_matrix(problem: Problem) -> bool:
+    """Few columns, and a Hessian that costs few passes."""
+    return few_columns(problem) and _gram_passes(problem) <= NEWTON_GRAM
+
+
+def rows_span(problem: Problem) -> bool:
+    """Whether dense data have so few rows that solving in the span of the rows is faster."""
+    data, columns = problem.data, problem.n_columns
+    if columns < SPAN_COLUMNS or data.n_entries < SPAN_DENSITY * data.n_rows * columns:
+        return False
+    if problem.n_distinct > min(SPAN_ROWS, columns / SPAN_RATIO):
+        return False
+    return _reach(problem) > WELL_CONDITIONED
+
+
+def dual_pays(problem: Problem) -> bool:
+    """Whether coordinate ascent on the dual is fast: closed-form steps, or few epochs.
+
+    A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
+    undo each other's steps. An intercept couples all rows: ascent then pays only if its steps have
+    a closed form.
+    """
+    few = few_columns(problem)
+    spec = problem.penalty.separable(problem.n_columns)
+    closed = cast(PointwiseLoss, problem.loss).closed_prox and not few
+    if spec is None or spec.l1.any() or (problem.has_intercept and not closed):
+        return False
+    if closed:
+        return True
+    data = problem.data
+    lengths = data.row_lengths(1.0 / spec.l2)
+    if few:  # the alternative is Newton, if a Hessian is cheap
+        passes = _gram_passes(problem)
+        newton = passes <= NEWTON_GRAM or not problem.loss.smooth
+        limit = DUAL_STEP * (passes / NEWTON_PASSES if newton else 1.0)
+        return _dual_step(problem, lengths) <= limit
+    # The alternative is L-BFGS, which needs few passes if the rows are short.
+    long_rows = not problem.loss.smooth or float(data.target.share @ lengths) > WELL_CONDITIONED
+    return long_rows and _dual_step(problem, lengths) <= LONG_STEP
+
+
+def sweeps_pay(problem: Problem) -> bool:
+    """Whether sweeps over the rows are faster than cutting planes: many columns and long rows.
+
+    Rows of tall data depend on each other, and sweeps are slow there under a very weak penalty.
+    """
+    if few_columns(problem):
+        return False
+    tall = problem.data.n_rows > TALL * problem.n_columns and (
+        problem.n_distinct > TALL * problem.n_columns
+    )
+    return AS_ROWS < _reach(problem) <= (AS_ROWS_TALL if tall else math.inf)
+
+
+def cuts_pay(problem: Problem) -> bool:
+    """Whether cutting planes beat smoothing: many columns, a strong penalty, or few rows."""
+    if not _curved(problem):
+        return True
+    if problem.loss.coupling is Coupling.ROW:
+        return problem.n_distinct <= FEW_ROWS
+    if not few_columns(problem):
+        return True
+    by_pairs, centred = (
+        need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
+    )
+    limit = PAIR_CUTS if by_pairs or not problem.loss.shift_invariant else OTHER_CUTS
+    if centred and not by_pairs:
+        margin = problem.loss.margin(problem.data.target) or 1.0
+        limit = SET_CUTS * margin * max(1.0, _gram_passes(problem) / SET_PASSES)
+    return _reach(problem) <= limit
+
+
+def cuts_on_sets(problem: Problem) -> bool:
+    """Whether the loss is on pairs or sets of rows, and cutting planes are faster."""
+    return problem.loss.coupling is not Coupling.ROW and cuts_pay(problem)
+
+
+def intercept_matters(problem: Problem) -> bool:
+    """Whether the loss is on sets of rows and depends on the intercept, as F-beta does."""
+    return problem.loss.coupling is not Coupling.ROW and not problem.loss.shift_invariant
+
+
+def without_matrix(problem: Problem) -> bool:
+    """Whether no Hessian can be made: no curvature of the loss, or no access to columns."""
+    return bool((Need.CURVATURE | Need.COLUMNS) & ~problem.provides)
+
+
+def pairs_of_bins(problem: Problem) -> bool:
+    """Whether the loss is on pairs, and the data give subsets of columns but not single ones."""
+    return problem.loss.coupling is Coupling.GLOBAL and Need.COLUMNS not in problem.provides
+
+
+def matrix_of_columns(problem: Problem) -> bool:
+    """Whether there are few columns, or the penalty has no groups that `SubspaceNewton` needs."""
+    return few_columns(problem) or Need.TREE_PENALTY not in problem.provides
+
+
+def pairs_matter(problem: Problem) -> bool:
+    """Whether Newton steps are expensive: the curvature has an entry for every pair of rows."""
+    return not problem.loss.low_rank
+
+
+def covariances_fit(problem: Problem) -> bool:
+    """Whether the covariances of the classes are small enough to decompose."""
+    # Imported here, so that no other problem loads the module.
+    from auctor.solvers.gaussian.moments import fits
+
+    return fits(problem.data)
