@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import auctor
-from auctor.training.run import Run
+from auctor.training.results import Run
 from tests.cli.commands import run
 
 pytestmark = pytest.mark.usefixtures("in_folder")

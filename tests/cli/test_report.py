@@ -15,7 +15,8 @@ import auctor
 from auctor import metrics
 from auctor.cli.main import main
 from auctor.saved import read_saved
-from auctor.training.run import path_info
+from auctor.training.describe import path_info
+from auctor.training.fitted import Search
 
 
 def report(capsys, *arguments):
@@ -118,12 +119,12 @@ def test_a_learner(table, rows, tmp_path, capsys):
 def test_path_info_without_counts():
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = auctor.MetricClassifierCV("auc", n_strengths=4, cv=2).fit(X, X[:, 0] > 0)
-    path = path_info(model)
+    search = Search(model.strengths_, model.scores_, model.best_index_)
+    path = path_info(search, model.metric)
     assert path.strengths == tuple(model.strengths_)
     assert path.score_mean == pytest.approx(model.scores_.mean(axis=0))
     assert path.score_se == pytest.approx(model.scores_.std(axis=0, ddof=1) / math.sqrt(2))
     assert all(math.isnan(count) for count in path.nonzeros)
-    assert path_info(auctor.MetricClassifier("auc").fit(X, X[:, 0] > 0)) is None
 
 
 # --- bad input ----------------------------------------------------------------------------

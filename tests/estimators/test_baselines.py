@@ -14,7 +14,9 @@ def test_trees_are_left_out_of_reports_on_wide_tables(extra, kept, monkeypatch):
     X = rng.normal(size=(200, 3 + extra))
     hit = X[:, 0] + rng.normal(size=200) > 0.5
     model = MetricClassifier("auc").fit(X[:150], hit[:150])
-    constant, log_loss, trees = baselines(model, X[:150], hit[:150], X[150:])
+    constant, log_loss, trees = baselines(
+        model.to_model(), model.get_params(), X[:150], hit[:150], X[150:]
+    )
     assert constant.scores is not None
     assert log_loss.scores is not None
     assert (trees.scores is not None) == kept

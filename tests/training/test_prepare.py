@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-import auctor
 from auctor.core.errors import DataError
 from auctor.data.preparation import Scaling, split_rows, standardise
+from auctor.training.fitted import in_data_units, train_model
+from auctor.training.parameters import ClassifierParameters
 from auctor.training.prepare import codes_of, hold_out, tidy_labels
-from auctor.training.run import unscale
+from auctor.training.targets import Rows, encode
 
 
 def test_hold_out_keeps_the_shares_of_the_classes():
@@ -109,14 +110,15 @@ def test_standardise_sparse_keeps_zeros(monkeypatch):
     np.testing.assert_allclose(X.toarray().std(axis=0), 1.0)
 
 
-def test_unscale_several_classes():
+def test_a_model_of_scaled_columns_in_data_units():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.arange(90) % 3
     X[np.arange(90), y] += 2.0
     mean, factor = X.mean(axis=0), 1.0 / X.std(axis=0)
     scaled = (X - mean) * factor
-    model = auctor.MetricClassifier("log_loss", strength=0.1).fit(scaled, y)
-    before = model.decision_function(scaled)
-    unscale(model, Scaling(mean, factor))
-    np.testing.assert_allclose(model.decision_function(X), before)
-    np.testing.assert_allclose([s.coef for s in model.solution_], model.coef_)
+    given = ClassifierParameters("log_loss", strength=0.1, standardise=False)
+    fitted = train_model("test", given, Rows(scaled, *encode("test", y, None)))
+    back = in_data_units(fitted, Scaling(mean, factor))
+    before = fitted.model.decision_function(scaled)
+    np.testing.assert_allclose(back.model.decision_function(X), before)
+    np.testing.assert_allclose([s.coef for s in back.solutions], back.model.coef)

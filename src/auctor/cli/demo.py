@@ -104,27 +104,35 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
 
     import numpy as np
 
-    from auctor import MetricClassifierCV, metrics
+    from auctor import metrics
+    from auctor.data import as_matrix
     from auctor.estimators.baselines import baselines
     from auctor.reports import DataInfo
     from auctor.tables.schema import Column, Schema
     from auctor.training.describe import ReportContext, describe, path_info
     from auctor.training.evaluate import Scored
+    from auctor.training.fitted import train_model
     from auctor.training.folds import stratified_folds
+    from auctor.training.parameters import SearchParameters
+    from auctor.training.targets import Rows, encode
 
     # One split into halves: the report shows a single model, unlike the cross-validated tables.
     half, other = next(stratified_folds(table.hit.astype(np.int64), 2, seed))
     train, test = table.matrix[half], table.matrix[other]
     start = time.perf_counter()
-    model = MetricClassifierCV(goal.metric, random_state=seed).fit(train, table.hit[half])
+    rows = Rows(as_matrix(train, who=WHO), *encode(WHO, table.hit[half], None))
+    fitted = train_model(WHO, SearchParameters(goal.metric, random_state=seed), rows)
     seconds = time.perf_counter() - start
+    model, search = fitted.model, fitted.search
+    assert search is not None
     told = ReportContext(
         seconds=seconds,
         train_auc=metrics.auc(table.hit[half], model.decision_function(train)),
         train_score=model.score(train, table.hit[half]),
-        path=path_info(model),
+        path=path_info(search, model.metric),
+        solution=fitted.solutions[0],
         command=f"auctor demo --seed {seed}",
-        rivals=baselines(model, train, table.hit[half], test, seed=seed),
+        rivals=baselines(model, vars(fitted.given), train, table.hit[half], test, seed=seed),
         numbers=(other + 1).tolist(),
     )
     data = DataInfo(

@@ -23,7 +23,7 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import console, echo_json, say, say_unseen
-from auctor.cli.reading import Reading, check_order, count_unseen, open_model, read_chunks
+from auctor.cli.reading import Reading, check_order, count_unseen, read_chunks
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,11 +62,12 @@ def evaluate(
     config: Config = None,
 ) -> None:
     """Measure a model on labelled rows: all metrics, with 95 % intervals."""
-    from auctor.training.evaluate import evaluation, schema_of, score_chunks
+    from auctor.saved import read_classifier
+    from auctor.training.evaluate import evaluation, schema_for, score_chunks
 
     check_order(model, data, who=WHO)
-    saved = open_model(model, who=WHO)
-    schema = schema_of(saved.model, saved.schema)
+    saved = read_classifier(model, who=WHO)
+    schema = schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)
     unseen: Counter[str] = Counter()
     chunks = read_chunks(data, Reading.of(ctx, WHO), schema, who=WHO, labelled=True)
     rows = score_chunks(saved.model, count_unseen(chunks, unseen), who=WHO, seed=seed)

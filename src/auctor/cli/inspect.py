@@ -169,30 +169,35 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
     """
     import numpy as np
 
-    from auctor.training.evaluate import part_names, positive_of, schema_of
+    from auctor.training.evaluate import schema_for
+    from auctor.training.targets import code_of
 
     model = saved.model
-    schema = schema_of(model, saved.schema)
+    columns = int(model.n_features_in_), getattr(model, "feature_names_in_", None)
+    schema = schema_for(*columns, saved.schema)
+    names = schema.feature_names
     curved = hasattr(model, "importances_")  # an additive model
     coef = np.atleast_2d(model.importances_ if curved else model.coef_)
     classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
-    towards, sign = classes, 1.0
+    towards, sign, positive = classes, 1.0, None
     if len(classes) == 2:  # the model's own signs are those of the second class
-        code = positive_of(model)
-        towards, sign = [classes[code]], 1.0 if code else -1.0
+        code = code_of(model.classes_, getattr(model, "pos_label_", None))
+        positive, sign = classes[code], 1.0 if code else -1.0
+        towards = [positive]
     if curved:  # importances have no sign
         towards = [None]
+        names = None if names is None else model.to_model().part_names(names)
     coef = (1.0 if curved else sign) * coef + 0.0
     threshold = getattr(model, "threshold_", None)
     return {
-        "positive": classes[positive_of(model)] if len(classes) == 2 else None,
+        "positive": positive,
         "curved": curved,
         "intercept": (sign * np.atleast_1d(model.intercept_)).tolist(),
         "threshold": None if threshold is None else (sign * np.atleast_1d(threshold)).tolist(),
         "n_features": int(coef.shape[1]),
         "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
         "top": [
-            {"class": name, "features": _top(row, part_names(model, schema), schema, top)}
+            {"class": name, "features": _top(row, names, schema, top)}
             for name, row in zip(towards, coef, strict=True)
         ],
     }

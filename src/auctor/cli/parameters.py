@@ -1,4 +1,4 @@
-"""Parameters of the estimator, from the options of a command line."""
+"""Parameters of a model of a table, from the options of a command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from auctor.cli.output import OPTION_NAMES
 
 if TYPE_CHECKING:
-    from auctor.estimators import TableClassifier
+    from auctor.training.table import TableParameters
 
 #: Parameters of `auctor.TableClassifier` that take the value of their option as it is.
 #: `OPTION_NAMES` has the options that are called otherwise.
@@ -38,8 +38,8 @@ PLAIN_PARAMETERS = (
 )
 
 
-def make_table(who: str, options: Mapping[str, Any]) -> TableClassifier:
-    """The estimator that the options ask for; invalid ones are refused before a file is read.
+def table_parameters(who: str, options: Mapping[str, Any]) -> TableParameters:
+    """The model that the options ask for; invalid ones are refused before a file is read.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def make_table(who: str, options: Mapping[str, Any]) -> TableClassifier:
     options : mapping
         Values of the options of ``auctor train``, by the names of its parameters.
     """
-    from auctor.estimators import TableClassifier
     from auctor.solvers.choose import SOLVERS
     from auctor.training.metric import resolve_metric
     from auctor.training.registry import known, resolve_penalty
+    from auctor.training.table import TableParameters, model_parameters
 
     params = {name: options[OPTION_NAMES.get(name, name)] for name in PLAIN_PARAMETERS}
     params |= {name: options[name] or None for name in ("drop", "as_category", "as_number")}
@@ -62,13 +62,13 @@ def make_table(who: str, options: Mapping[str, Any]) -> TableClassifier:
     if params["model"] == "linear":
         resolve_penalty(who, params["penalty"], 1.0, params["l1_ratio"])
     known(who, "solver", params["solver"], {"auto": None, **SOLVERS})
-    table = TableClassifier(
+    table = TableParameters(
         **params,
         strength=_number(options["strength"]),
         threshold=_number(options["threshold"]),
         class_weight=class_weights(options["class_weight"], who),
     )
-    table.make_model()  # refuses the remaining invalid combinations
+    model_parameters(who, table)  # refuses the remaining invalid combinations
     return table
 
 

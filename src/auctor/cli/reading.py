@@ -12,7 +12,6 @@ import typer
 from auctor.cli.parameters import date_patterns
 
 if TYPE_CHECKING:
-    from auctor.saved import Saved
     from auctor.tables import Chunk
     from auctor.tables.read import Table
     from auctor.tables.schema import Schema
@@ -154,22 +153,6 @@ def count_unseen(chunks: Iterable[Chunk], unseen: Counter[str]) -> Iterator[Chun
     for chunk in chunks:
         unseen.update(chunk.unseen or {})
         yield chunk
-
-
-def open_model(path: Path, *, who: str) -> Saved:
-    """A model file; refuses a regressor, which has no classes to measure."""
-    from auctor.core.errors import DataError
-    from auctor.saved import read_saved
-
-    saved = read_saved(path).of_columns(who)
-    if not hasattr(saved.model, "decision_function"):
-        raise DataError(
-            who,
-            needs="a classifier",
-            got=f"{type(saved.model).__name__} in {path}",
-            todo="Use auctor predict.",
-        )
-    return saved
 
 
 def check_order(model: Path, data: str, *, who: str) -> None:

@@ -28,14 +28,16 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import echo_json, say, say_unseen
-from auctor.cli.reading import Reading, check_order, open_model, read, read_text
+from auctor.cli.reading import Reading, check_order, read, read_text
 
 if TYPE_CHECKING:
     from auctor.reports import DataInfo, ReportInfo
-    from auctor.saved import Saved
+    from auctor.saved import SavedClassifier
     from auctor.tables.read import Table
+    from auctor.tables.schema import Schema
     from auctor.training.describe import ReportContext
     from auctor.training.evaluate import Scored
+    from auctor.training.model import LinearModel
 
 WHO = "auctor report"
 
@@ -104,6 +106,7 @@ def report(
     """
     from auctor.core.files import check_destination, write_text
     from auctor.reports import plain, render, threshold_csv
+    from auctor.saved import read_classifier
 
     for path in (out, thresholds):
         if path is not None:
@@ -111,7 +114,7 @@ def report(
     check_outputs(WHO, [out, thresholds], [model, data, train, config])
     check_page(WHO, out)
     check_order(model, data, who=WHO)
-    saved = open_model(model, who=WHO)
+    saved = read_classifier(model, who=WHO)
     _check_two(saved)
     reading = Reading.of(ctx, WHO)
     inputs = _read(saved, data, train, reading, slice or [], seed)
@@ -159,12 +162,15 @@ class Inputs(NamedTuple):
 
 
 def _read(
-    saved: Saved, data: str, train: str | None, reading: Reading, slices: list[str], seed: int
+    saved: SavedClassifier,
+    data: str,
+    train: str | None,
+    reading: Reading,
+    slices: list[str],
+    seed: int,
 ) -> Inputs:
     """Read and score the rows; says which columns have categories unknown to the model."""
-    from auctor.training.evaluate import schema_of
-
-    schema = schema_of(saved.model, saved.schema)
+    schema = _schema(saved)
     table = read(data, reading, who=WHO, schema=schema)
     rows = _scored(saved, table, seed)
     say_unseen(table.unseen, rows.codes.size)
@@ -177,7 +183,7 @@ def _read(
 
 
 def _describe(
-    saved: Saved,
+    saved: SavedClassifier,
     inputs: Inputs,
     told: ReportContext,
     title: str | None,
@@ -186,18 +192,17 @@ def _describe(
 ) -> ReportInfo:
     """The numbers of the report; a cost of None is that of the metric."""
     from auctor.training.describe import costs_of, describe
-    from auctor.training.evaluate import schema_of
 
-    metric = str(getattr(saved.model, "metric", "auc"))
+    model = _linear(saved)
     false_positive, false_negative = costs
     if false_negative is None:
-        false_negative = costs_of(saved.model)[1]
+        false_negative = costs_of(model.metric)[1]
     return describe(
-        f"{metric} on {Path(inputs.source).name}" if title is None else title,
-        saved.model,
+        f"{model.metric} on {Path(inputs.source).name}" if title is None else title,
+        model,
         inputs.rows,
         inputs.table.matrix,
-        schema_of(saved.model, saved.schema),
+        _schema(saved),
         told,
         data=_data(saved, inputs),
         columns=inputs.table.summary,
@@ -207,11 +212,33 @@ def _describe(
     )
 
 
-def _check_two(saved: Saved) -> None:
-    """Refuse a model of more than two classes."""
+def _schema(saved: SavedClassifier) -> Schema:
+    """The schema by which the columns of a file become those of the model."""
+    from auctor.training.evaluate import schema_for
+
+    return schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)
+
+
+def _linear(saved: SavedClassifier) -> LinearModel:
+    """The linear or additive model of a file; refuses others."""
+    from auctor.core.errors import DataError
+    from auctor.training.model import LinearModel
+
+    if not isinstance(saved.model, LinearModel):
+        raise DataError(
+            WHO,
+            needs="a linear or additive model, whose weights or curves a report shows",
+            got=saved.name,
+            todo="Use auctor evaluate.",
+        )
+    return saved.model
+
+
+def _check_two(saved: SavedClassifier) -> None:
+    """Refuse a model of more than two classes, or one without weights or curves."""
     from auctor.core.errors import DataError
 
-    count = saved.model.classes_.size
+    count = _linear(saved).classes.size
     if count != 2:
         raise DataError(
             WHO,
@@ -221,28 +248,26 @@ def _check_two(saved: Saved) -> None:
         )
 
 
-def _scored(saved: Saved, table: Table, seed: int) -> Scored:
+def _scored(saved: SavedClassifier, table: Table, seed: int) -> Scored:
     """Labels, scores and probabilities of the rows of a table; refuses rows of one class."""
     from auctor.core.errors import DataError
-    from auctor.training.evaluate import Scored, apply, has_probabilities, positive_of
+    from auctor.training.evaluate import score_rows
     from auctor.training.prepare import codes_of
 
     model = saved.model
     assert table.labels is not None
-    codes = codes_of(table.labels, model.classes_, who=WHO)
+    codes = codes_of(table.labels, model.classes, who=WHO)
     if codes.min() == codes.max():
         raise DataError(
             WHO,
             needs="rows of both classes to measure on",
-            got=f"only {model.classes_.tolist()[codes[0]]!r}",
+            got=f"only {model.classes.tolist()[codes[0]]!r}",
             todo="Pass a file that has both.",
         )
-    proba = apply(model, "predict_proba", table.matrix) if has_probabilities(model) else None
-    decision = apply(model, "decision_function", table.matrix)
-    return Scored(codes, decision, proba, seed, positive_of(model))
+    return score_rows(model, table.matrix, codes, seed=seed)
 
 
-def _told(saved: Saved, inputs: Inputs, command: str, seed: int) -> ReportContext:
+def _told(saved: SavedClassifier, inputs: Inputs, command: str, seed: int) -> ReportContext:
     """What the report says beyond the test rows: training, warnings, slices, baselines."""
     from auctor.tables.check import unseen_note
 
@@ -258,12 +283,15 @@ def _told(saved: Saved, inputs: Inputs, command: str, seed: int) -> ReportContex
     return _with_train(saved, inputs.train, inputs.table, seed, told)
 
 
-def _from_notes(saved: Saved, command: str) -> ReportContext:
+def _from_notes(saved: SavedClassifier, command: str) -> ReportContext:
     """What the notes in the model file say of its training."""
     from auctor.reports import MetricStep
     from auctor.training.describe import ReportContext, path_info
 
-    notes = saved.notes
+    notes, fitted = saved.notes, saved.fitted
+    path = None
+    if fitted is not None and fitted.search is not None:
+        path = path_info(fitted.search, saved.model.metric, _nonzeros(notes))
     steps = [
         MetricStep(*(_number(step, name) for name in MetricStep._fields))
         for step in _list(notes, "metric_steps")
@@ -273,14 +301,16 @@ def _from_notes(saved: Saved, command: str) -> ReportContext:
         train_auc=_number(notes, "train_auc"),
         train_score=_number(notes, "train_score"),
         metric_steps=[step for step in steps if not math.isnan(step.value)],
-        path=path_info(saved.model, _nonzeros(notes)),
+        path=path,
+        solution=fitted.solutions[0] if fitted is not None and fitted.solutions else None,
+        name=saved.name if fitted is None else None,
         warnings=[text for text in _list(notes, "warnings") if isinstance(text, str)],
         command=_commands(notes, command),
     )
 
 
 def _with_train(
-    saved: Saved, train: Table, test: Table, seed: int, told: ReportContext
+    saved: SavedClassifier, train: Table, test: Table, seed: int, told: ReportContext
 ) -> ReportContext:
     """Add the metric on the training rows, and the baselines trained on them."""
     from auctor import metrics
@@ -291,26 +321,28 @@ def _with_train(
     return told._replace(
         train_auc=metrics.auc(rows.hit, rows.scores),
         train_score=own_score(saved.model, rows),
-        rivals=baselines(saved.model, train.matrix, rows.hit, test.matrix, seed=seed),
+        rivals=baselines(
+            _linear(saved), saved.params, train.matrix, rows.hit, test.matrix, seed=seed
+        ),
     )
 
 
-def _constant(saved: Saved, rows: Scored) -> list[Any]:
+def _constant(saved: SavedClassifier, rows: Scored) -> list[Any]:
     """The baselines without training rows: a constant score, and why the others are missing."""
     from auctor.estimators.baselines import untrained
 
     needed = "It needs the rows that the model was trained on: pass them with --train."
-    return untrained(saved.model, rows.hit, needed, who=WHO)
+    return untrained(saved.model.metric, rows.hit, needed, who=WHO)
 
 
-def _data(saved: Saved, inputs: Inputs) -> DataInfo:
+def _data(saved: SavedClassifier, inputs: Inputs) -> DataInfo:
     """Numbers of rows and columns; those of training come from the notes, 0 if unknown."""
     from auctor.reports import DataInfo
 
     rows = inputs.rows
     known = saved.notes.get("data")
     train_rows, positives = (_number(known, name) for name in ("train_rows", "train_positives"))
-    names = [str(label) for label in saved.model.classes_.tolist()]
+    names = [str(label) for label in saved.model.classes.tolist()]
     return DataInfo(
         train_rows=0 if math.isnan(train_rows) else int(train_rows),
         train_positives=0 if math.isnan(positives) else int(positives),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from auctor.cli.output import console, echo_json, say, worded
 
 if TYPE_CHECKING:
     from auctor.data import Sharded
-    from auctor.estimators import TableClassifier
+    from auctor.training.table import TableParameters
 
 WHO = "auctor train"
 #: Bytes of each unit of size.
@@ -108,27 +109,29 @@ def refuse_others(given: dict[str, Any]) -> None:
         )
 
 
-def train_shards(job: ShardJob, table: TableClassifier) -> None:
+def train_shards(job: ShardJob, table: TableParameters) -> None:
     """Fit, measure on the training rows, and write the model; Ctrl-C writes the best one so far."""
     from auctor.core.result import Status
     from auctor.data import open_shards
+    from auctor.estimators.fitted import unfitted
     from auctor.saved import save
     from auctor.training.checkpoint import Checkpoint
     from auctor.training.parameters import LinearParameters
     from auctor.training.run import gathered
+    from auctor.training.table import model_parameters
 
     refuse_others({"calibrate": table.calibrate})
     data = open_shards(job.data, memory=n_bytes(job.memory))
     if table.strength == "auto":
-        table.set_params(strength=LinearParameters().strength)
+        table = replace(table, strength=LinearParameters().strength)
         say(
             f"strength {table.strength:g} is used: choosing it would take many passes over the "
             "shards. Set another with --strength."
         )
     # Labels on the command line are text; those of the shards may be numbers.
     scale = "auto" if job.standardise is None else job.standardise
-    table.set_params(pos_label=_label(job.positive, data.labels), standardise=scale)
-    model = table.make_model()
+    table = replace(table, pos_label=_label(job.positive, data.labels), standardise=scale)
+    model = unfitted(model_parameters(WHO, table))
     start = time.perf_counter()
     # A checkpoint is saved while the solver runs, and resumed only for the same rows and problem.
     saving: AbstractContextManager[None] = nullcontext()

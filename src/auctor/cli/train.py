@@ -56,7 +56,7 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import console, echo_json, show_model
-from auctor.cli.parameters import make_table
+from auctor.cli.parameters import table_parameters
 from auctor.cli.reading import Reading
 from auctor.cli.shards import (
     CheckpointFile,
@@ -145,7 +145,7 @@ def train(
     check_outputs(WHO, [out, report, checkpoint], [data, test, config])
     check_page(WHO, report)
     check_other(WHO, data, test)
-    table = make_table(WHO, ctx.params)
+    table = table_parameters(WHO, ctx.params)
     command, slices = command_line(ctx), tuple(slice or ())
     if is_shards(data):
         others = {"test": test, "report": report, "slice": slices}

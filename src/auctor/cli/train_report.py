@@ -11,7 +11,7 @@ from auctor.cli.reading import Reading, read_text
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
-    from auctor.training.run import Run
+    from auctor.training.results import Run
 
 WHO = "auctor train"
 
@@ -59,7 +59,10 @@ def page_of(run: Run, data: str, columns: dict[str, list[str]], *, compared: boo
     rivals = []
     if compared and run.parts.held_out:
         train, hit, test = run.halves()
-        rivals = baselines(run.model, train, hit, test, seed=run.seed, on_stage=run.progress.stage)
+        params = vars(run.fitted.given)
+        rivals = baselines(
+            run.model, params, train, hit, test, seed=run.seed, on_stage=run.progress.stage
+        )
     rows = run.parts.test_rows  # those held out; None if all rows of a file are measured on
     slices = {
         name: column if rows is None else [column[k] for k in rows.tolist()]

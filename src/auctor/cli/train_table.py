@@ -16,10 +16,10 @@ from auctor.core.files import write_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from auctor.estimators import TableClassifier
     from auctor.reports.progress import Progress
     from auctor.training.prepare import Parts
-    from auctor.training.run import Run
+    from auctor.training.results import Run
+    from auctor.training.table import TableParameters
 
 WHO = "auctor train"
 
@@ -42,15 +42,14 @@ class TableJob(NamedTuple):
 
 
 def train_table(
-    job: TableJob, table: TableClassifier, screen: Console | None, *, verbose: bool, quiet: bool
+    job: TableJob, table: TableParameters, screen: Console | None, *, verbose: bool, quiet: bool
 ) -> tuple[Run, dict[str, Any]]:
     """Read, fit, measure and write.
 
     Parameters
     ----------
     job : TableJob
-    table : TableClassifier
-        Not fitted.
+    table : TableParameters
     screen : Console, optional
         Where to print a summary of the data.
     verbose, quiet : bool
@@ -73,20 +72,21 @@ def train_table(
 
 
 def _train(
-    job: TableJob, table: TableClassifier, screen: Console | None, progress: Progress
+    job: TableJob, table: TableParameters, screen: Console | None, progress: Progress
 ) -> tuple[Run, dict[str, Any]]:
     """Do the work of `train_table` with a given line of progress."""
     from auctor.training.run import train as fit_model
+    from auctor.training.table import model_parameters
 
     saved = False
     try:
         # Reading the columns to slice by comes first: a wrong name is refused before any training.
         slices = slice_columns(job.test or job.data, job.reading, job.slices, job.report)
         parts, warned = _read(job, screen, progress)
-        _count_rows(job, table, parts, warned)
+        table = _count_rows(job, table, parts, warned)
         n_printed = _print_warnings(map(_in_cli_words, warned))
         run = fit_model(
-            table.make_model(parts.schema),
+            model_parameters(WHO, table, parts.schema),
             parts,
             scale=job.standardise,
             progress=progress,
@@ -164,38 +164,40 @@ def _n_rows(job: TableJob, parts: Parts) -> int:
     return int(parts.train.shape[0] + held_out)
 
 
-def _count_rows(job: TableJob, table: TableClassifier, parts: Parts, warned: list[Warning]) -> None:
-    """Replace an integer k in the metric by k over the rows of the file, with a warning.
+def _count_rows(
+    job: TableJob, table: TableParameters, parts: Parts, warned: list[Warning]
+) -> TableParameters:
+    """The parameters with k over the rows of the file for an integer k, with a warning.
 
     Cross-validation folds and held-out rows are fewer than the rows of the file; a share of the
     rows means the same on all of them.
     """
     from auctor.core.errors import DataWarning
-    from auctor.training.batch import counted_rows, per_row
+    from auctor.training.batch import counted_rows, for_parts
 
     n_rows = _n_rows(job, parts)
     text = counted_rows(WHO, table.metric, n_rows, parts.test_codes == parts.positive)
     if text and parts.classes.size == 2:
         warned.append(DataWarning(f"{text}. Pass a share, such as 0.1, to choose it yourself."))
-    table.set_params(
-        metric=per_row(WHO, table.metric, n_rows), threshold=per_row(WHO, table.threshold, n_rows)
-    )
+    return for_parts(WHO, table, n_rows)
 
 
-def _save(job: TableJob, table: TableClassifier, run: Run, found: dict[str, Any] | None) -> None:
+def _save(job: TableJob, table: TableParameters, run: Run, found: dict[str, Any] | None) -> None:
     """Write the model file: with the columns of the table, or the model alone if it has none."""
+    from auctor.estimators import TableClassifier
+    from auctor.estimators.fitted import as_estimator
     from auctor.saved import save
 
-    schema, model, path = run.parts.schema, run.model, job.out
+    schema, model = run.parts.schema, as_estimator(run.fitted)
     notes = run.notes(found) | {"source": job.data, "source_rows": _n_rows(job, run.parts)}
     if not schema.columns:
-        save(model, path, schema=schema.to_json(), notes=notes)
+        save(model, job.out, schema=schema.to_json(), notes=notes)
         return
     # The run has translated labels from text to the file's type, and an interrupted run has no
     # calibration: the saved classifier gets the parameters that its model was fitted with.
     changed = ("class_weight", "pos_label", "calibrate", "standardise")
-    table.set_params(**{name: getattr(model, name) for name in changed})
-    save(table.adopt(model, schema), path, notes=notes)
+    params = vars(table) | {name: getattr(run.fitted.given, name) for name in changed}
+    save(TableClassifier(**params).adopt(model, schema), job.out, notes=notes)
 
 
 def _in_cli_words(warning: Warning) -> str:

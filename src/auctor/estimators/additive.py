@@ -222,7 +222,9 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
     def to_model(self) -> AdditiveModel:
         """The fitted curves as a model that predicts without scikit-learn."""
         linear = super().to_model()
-        return AdditiveModel(bins=self.bins_, signs=self.signs_, **vars(linear))
+        return AdditiveModel(
+            bins=self.bins_, signs=self.signs_, bands=self._bands(), **vars(linear)
+        )
 
 
 def _judge(model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None) -> Judge:
@@ -307,6 +309,7 @@ class AdditiveRegressor(CurveEstimator, AdditiveRegressorParameters, LinearRegre
         return AdditiveRegressionModel(
             bins=self.bins_,
             signs=self.signs_,
+            bands=self._bands(),
             coef=self.coef_[None, :],
             intercept=np.array([self.intercept_]),
             feature_names=self._feature_names(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from auctor.data.matrices import is_dense
 from auctor.data.preparation import column_scaling
 from auctor.estimators.contenders import baseline_contenders
 from auctor.reports.judged import Rival
+from auctor.training.additive_model import AdditiveModel
 from auctor.training.contest import Rules, make_part
-from auctor.training.evaluate import is_curved
 from auctor.training.metric import resolve_metric
+from auctor.training.model import LinearModel
 from auctor.training.verdict import TREES
 
 WHO = "baselines"
@@ -37,7 +38,8 @@ NOTES = {
 
 
 def baselines(
-    model: Any,
+    model: LinearModel,
+    params: Mapping[str, Any],
     train: Any,
     hit: Array,
     test: Any,
@@ -54,8 +56,11 @@ def baselines(
 
     Parameters
     ----------
-    model : fitted classifier
-        Its metric, penalty, time limit and number of threads are used for the baselines.
+    model : LinearModel
+        Its metric is used for the baselines.
+    params : mapping
+        Parameters of the model, of which the penalty, the time limit and the number of threads are
+        used for the baselines, if it has them.
     train, test : (n, d) array or CSR matrix
     hit : (n,) bool array
         Which training rows are positive.
@@ -70,20 +75,22 @@ def baselines(
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> hit = X[:, 0] > 0.5
     >>> model = MetricClassifier("auc").fit(X[:150], hit[:150])
-    >>> [rival.name for rival in baselines(model, X[:150], hit[:150], X[150:])]
+    >>> told = model.to_model(), model.get_params()
+    >>> [rival.name for rival in baselines(*told, X[:150], hit[:150], X[150:])]
     ['constant score', 'log-loss', 'boosted trees']
     """
-    penalty = getattr(model, "penalty", None)
-    ratio = getattr(model, "l1_ratio", None)
+    penalty, ratio = params.get("penalty"), params.get("l1_ratio")
     rules = Rules(
-        metric=getattr(model, "metric", "auc"),
+        metric=model.metric,
         penalty=str(penalty) if str(penalty) in PENALTIES else PENALTIES[0],
         l1_ratio=ratio if isinstance(ratio, float) else None,
-        max_seconds=getattr(model, "max_seconds", None),
-        n_threads=getattr(model, "n_threads", None),
+        max_seconds=params.get("max_seconds"),
+        n_threads=params.get("n_threads"),
         seed=seed,
     )
-    if is_curved(model):  # the baselines need numbers where an additive model allows missing ones
+    if isinstance(
+        model, AdditiveModel
+    ):  # the baselines need numbers where an additive model allows missing ones
         fill = SimpleImputer(keep_empty_features=True).fit(train)
         train, test = fill.transform(train), fill.transform(test)
     train, test = as_matrix(train, who=WHO), as_matrix(test, who=WHO)
@@ -108,12 +115,13 @@ def baselines(
     return found
 
 
-def untrained(model: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Rival]:
+def untrained(metric: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Rival]:
     """Baselines for a report without training rows: only the constant score has numbers.
 
     Parameters
     ----------
-    model : fitted classifier
+    metric : str or loss
+        The metric of the model.
     hit : (n,) bool array
         Which of the measured rows are positive; the constant is the best one for them.
     needed : str
@@ -123,12 +131,11 @@ def untrained(model: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Ri
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> hit = np.array([True, False, False, False])
-    >>> untrained(SimpleNamespace(metric="error"), hit, "")[0].scores.tolist()
+    >>> untrained("error", hit, "")[0].scores.tolist()
     [-1.0, -1.0, -1.0, -1.0]
     """
-    chosen = resolve_metric(who, getattr(model, "metric", "auc"), "auto")
+    chosen = resolve_metric(who, metric, "auto")
     share = float(np.mean(hit))
     # Predict all rows positive, none, or the log-odds of the share of positives.
     scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))

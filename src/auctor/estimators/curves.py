@@ -15,7 +15,7 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.estimators.base import LinearEstimator
 from auctor.training.additive_model import TrainedCurves, curve_of
 from auctor.training.bins import Bins, read_values
-from auctor.training.curve_bands import bands, draws
+from auctor.training.curve_bands import REPEATS, bands, draws
 
 
 class CurveEstimator(LinearEstimator):
@@ -63,8 +63,11 @@ class CurveEstimator(LinearEstimator):
     @property
     def names_(self) -> list[str]:
         """Names of the columns, then of the pairs, in the order of `explain`."""
-        names = list(self._feature_names() or [f"x{j}" for j in range(len(self.bins_.columns))])
-        return names + [f"{names[p.first]} x {names[p.second]}" for p in self.bins_.pairs]
+        return list(self.to_model().part_names(self._feature_names()))
+
+    def _bands(self) -> dict[int, FloatArray] | None:
+        """The result of the last call of `curve_bands`, if there was one."""
+        return getattr(self, "bands_", None)
 
     @property
     def importances_(self) -> FloatArray:
@@ -73,9 +76,7 @@ class CurveEstimator(LinearEstimator):
         It is the standard deviation over the training rows of what the column or pair adds to the
         score; with several classes the largest one.
         """
-        spreads = [self.bins_.spread(theta) for theta in np.atleast_2d(self.coef_)]
-        found: FloatArray = np.max(spreads, axis=0)
-        return found
+        return self.bins_.importances(np.atleast_2d(self.coef_))
 
     def curve(self, column: str | int, score: int = 0) -> tuple[FloatArray, FloatArray]:
         """Values of a column, one per bin, and what the column adds to the score there.
@@ -110,7 +111,7 @@ class CurveEstimator(LinearEstimator):
         )
 
     def curve_bands(
-        self, X: Any, y: Any, *, sample_weight: Any = None, repeats: int = 20, score: int = 0
+        self, X: Any, y: Any, *, sample_weight: Any = None, repeats: int = REPEATS, score: int = 0
     ) -> dict[int, FloatArray]:
         """Bootstrap bands of the curves, which contain 95 % of the curves of the samples.
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from auctor.core.errors import DataError, DataTypeError, Option, ParameterError
+from auctor.core.errors import DataError, DataTypeError, ParameterError
 from auctor.core.types import Array, FloatArray
-from auctor.estimators.additive import AdditiveClassifier
 from auctor.estimators.base import offered_if, sentence
 from auctor.estimators.classifier import MetricClassifier, check_has_probabilities
-from auctor.estimators.search import MetricClassifierCV
+from auctor.estimators.fitted import unfitted
 from auctor.tables.blocks import Block
 from auctor.tables.check import unseen_note
 from auctor.tables.encode import Encoder
@@ -24,98 +22,12 @@ from auctor.tables.frame import TableInMemory, labels_of
 from auctor.tables.infer import Note
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
-from auctor.tables.schema import KEEP, Schema
-from auctor.training.additive import AdditiveParameters, read_monotone
+from auctor.tables.schema import Schema
 from auctor.training.model import LinearModel
-from auctor.training.parameters import ClassifierParameters, parameters_of
-from auctor.training.registry import known
+from auctor.training.table import TableParameters, model_parameters
 
 #: Name, in messages, of a table without a file name.
 TABLE = "the table"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class TableParameters(ClassifierParameters):
-    """Parameters of `TableClassifier`."""
-
-    model: str = "linear"
-    n_bins: int = 32
-    monotone: Any = None
-    interactions: int = 0
-    strength: Any = "auto"
-    n_strengths: int | None = None
-    cv: Any = 5
-    rule: str = "best"
-    categorical: str = "one_hot"
-    buckets: int = 1024
-    missing: str = "auto"
-    drop: Any = None
-    as_category: Any = None
-    as_number: Any = None
-    date: Any = None
-    decimal: str = "."
-
-    def missing_rule(self) -> str:
-        """The rule for missing numbers: for "auto" they are kept if the model is additive."""
-        keeps = self.model == "additive" and self.missing == "auto"
-        return KEEP if keeps else self.missing
-
-
-def linear(given: TableParameters) -> MetricClassifier:
-    """An unfitted linear classifier; with a search for the strength if that is "auto"."""
-    who = type(given).__name__
-    for name in ("n_bins", "monotone", "interactions"):
-        if getattr(given, name) != getattr(TableParameters, name):
-            raise _needs_additive(
-                who, f"an additive model for {name}", f"{name} with model='linear'"
-            )
-    if given.missing == KEEP:
-        raise _needs_additive(who, "values in every row for a linear model", "missing='keep'")
-    params = vars(parameters_of(ClassifierParameters, given))
-    strength = params.pop("strength")
-    if isinstance(strength, str) and strength == "auto":
-        if given.penalty != "none":
-            search = {"n_strengths": given.n_strengths, "cv": given.cv, "rule": given.rule}
-            return MetricClassifierCV(**params, **search)
-        strength = 0.0
-    return MetricClassifier(**params, strength=strength)
-
-
-def additive(given: TableParameters) -> MetricClassifier:
-    """An unfitted additive classifier; a default ``penalty`` becomes the default of curves."""
-    params = vars(parameters_of(ClassifierParameters, given))
-    for name in ("l1_ratio", "standardise"):
-        value = params.pop(name)
-        if value not in (None, False, getattr(ClassifierParameters, name)):
-            raise ParameterError(
-                type(given).__name__,
-                needs=f"the default {name} for an additive model, whose bins need no scaling",
-                got=f"{name}={value!r}",
-                todo="Drop it, or use {option}.",
-                option=Option("model", "linear"),
-            )
-    params |= {name: getattr(given, name) for name in ("n_bins", "monotone", "interactions")}
-    # Defaults of linear models become those of additive models.
-    if params["threshold_cv"] is None:
-        del params["threshold_cv"]
-    if params["penalty"] == ClassifierParameters().penalty:
-        params["penalty"] = AdditiveParameters().penalty
-    if given.n_strengths is not None:
-        params["n_strengths"] = given.n_strengths
-    return AdditiveClassifier(**params, cv=given.cv, rule=given.rule)
-
-
-def _needs_additive(who: str, needs: str, got: str) -> ParameterError:
-    """The error for a parameter that only additive models have."""
-    todo, option = "Use {option}, or drop it.", Option("model", "additive")
-    return ParameterError(who, needs=needs, got=got, todo=todo, option=option)
-
-
-#: Models by name: functions from parameters to an unfitted classifier of the encoded columns.
-MODELS: dict[str, Callable[[TableParameters], MetricClassifier]] = {
-    "linear": linear,
-    "additive": additive,
-}
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type: ignore[misc]
@@ -224,19 +136,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
 
         With a schema, the columns of ``monotone`` become numbers of encoded columns.
         """
-        kind = MODELS[known(self._who, "model", self.model, MODELS)]
-        if isinstance(self.strength, str) and self.strength != "auto":
-            raise ParameterError(
-                self._who,
-                needs="strength to be a number or 'auto'",
-                got=f"{self.strength!r}",
-                todo="Pass one of these.",
-            )
-        made = kind(self)
-        made.check_parameters()
-        if schema is not None and self.monotone is not None:
-            signs = read_monotone(self._who, self.monotone, schema.feature_names, schema.n_features)
-            made.set_params(monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})
+        made: MetricClassifier = unfitted(model_parameters(self._who, self, schema))
         return made
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

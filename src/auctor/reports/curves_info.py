@@ -4,14 +4,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, IntArray
 
 #: Largest number of curves in a report, those of largest effect. Set by hand: a few screens.
 MOST_CURVES = 24
+
+
+class CurveModel(Protocol):
+    """What the figures need of a fitted additive model: its bins, weights and scores."""
+
+    @property
+    def bins(self) -> Any:
+        """The bins of columns and pairs."""
+
+    @property
+    def coef(self) -> FloatArray:
+        """Weights of lines, jumps, missing values and cells, a row for each score."""
+
+    @property
+    def signs(self) -> IntArray:
+        """Direction of every column: 1 rising, -1 falling, 0 free."""
+
+    @property
+    def bands(self) -> dict[int, FloatArray] | None:
+        """Bootstrap bands of the curves, if they were drawn."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, if they have any."""
+
+    @property
+    def sign(self) -> float:
+        """Factor that turns scores into those of the positive class."""
+
+    def part_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """Names of the columns, then of the pairs."""
+
+    def scores(self, X: Any) -> FloatArray:
+        """Scores of rows, a column for each score."""
+
+    def explained(self, X: Any) -> FloatArray:
+        """What each column and pair adds to each score of each row."""
+
+
+class HasCurves(Protocol):
+    """A fitted additive estimator, or its model."""
+
+    def to_model(self) -> CurveModel:
+        """The model of curves."""
 
 
 class ColumnCurve(NamedTuple):
@@ -122,7 +166,7 @@ class CurvesInfo(NamedTuple):
 
 
 def curves_info(
-    model: Any,
+    model: HasCurves,
     names: Sequence[str] | None = None,
     X: Any = None,
     rows: dict[str, int] | None = None,
@@ -145,7 +189,10 @@ def curves_info(
 
 
 def column_curves(
-    model: Any, bands: Any = None, score: int = 0, names: Sequence[str] | None = None
+    model: HasCurves,
+    bands: dict[int, FloatArray] | None = None,
+    score: int = 0,
+    names: Sequence[str] | None = None,
 ) -> list[ColumnCurve]:
     """The curves of a fitted additive model, by decreasing effect on the score.
 
@@ -159,14 +206,15 @@ def column_curves(
     names : sequence of str, optional
         Names of the columns; by default those of the model.
     """
-    sign, names = _sign(model), _names(model, names)
+    made = model.to_model()
+    sign, names = made.sign, _names(made, names)
     if bands is None and score == 0:
-        bands = getattr(model, "bands_", None)
-    theta = np.atleast_2d(model.coef_)[score]
-    tables, spread = model.bins_.tables(theta), model.bins_.spread(theta)
+        bands = made.bands
+    theta = made.coef[score]
+    tables, spread = made.bins.tables(theta), made.bins.spread(theta)
     found = []
-    for j in np.argsort(-spread[: len(model.bins_.columns)], kind="stable").tolist():
-        bins = model.bins_.columns[j]
+    for j in np.argsort(-spread[: len(made.bins.columns)], kind="stable").tolist():
+        bins = made.bins.columns[j]
         if bins.constant or not spread[j]:
             continue
         level = sign * (tables[j] - float(bins.share @ tables[j]))  # code 0: missing values
@@ -178,20 +226,23 @@ def column_curves(
                 level[1:],
                 bins.share[1:],
                 band,
-                int(model.signs_[j]),
+                int(made.signs[j]),
                 float(level[0]) if bins.has_missing else None,
             )
         )
     return found
 
 
-def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) -> list[PairMap]:
+def pair_maps(
+    model: HasCurves, score: int = 0, names: Sequence[str] | None = None
+) -> list[PairMap]:
     """The pairs of columns of a fitted additive model; parameters as in `column_curves`."""
-    bins, names = model.bins_, _names(model, names)
-    tables = bins.tables(np.atleast_2d(model.coef_)[score])[len(bins.columns) :]
+    made = model.to_model()
+    bins, names = made.bins, _names(made, names)
+    tables = bins.tables(made.coef[score])[len(bins.columns) :]
     found = []
     for pair, table in zip(bins.pairs, tables, strict=True):
-        level = _sign(model) * (table - float(pair.share @ table))
+        level = made.sign * (table - float(pair.share @ table))
         starts = [
             _starts(bins.columns[j], codes)
             for j, codes in zip((pair.first, pair.second), pair.levels, strict=True)
@@ -203,7 +254,7 @@ def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) ->
 
 
 def row_parts(
-    model: Any, X: Any, rows: dict[str, int], names: Sequence[str] | None = None
+    model: HasCurves, X: Any, rows: dict[str, int], names: Sequence[str] | None = None
 ) -> list[RowParts]:
     """The parts of the scores of some rows.
 
@@ -215,14 +266,14 @@ def row_parts(
     names : sequence of str, optional
         Names of the columns; by default those of the model.
     """
-    sign, names = _sign(model), _names(model, names)
+    made = model.to_model()
+    names = _names(made, names)
     places = np.array(list(rows.values()), dtype=np.int64)
     matrix = _taken(X, places)
-    parts = sign * model.explain(matrix)
-    scores = sign * model.to_model().scores(matrix)[:, 0]
+    parts = made.sign * made.explained(matrix)[:, :, 0]
+    scores = made.sign * made.scores(matrix)[:, 0]
     values = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
-    pairs = model.bins_.pairs
-    labels = [*names, *(f"{names[p.first]} x {names[p.second]}" for p in pairs)]
+    pairs, labels = made.bins.pairs, made.part_names(names)
     found = []
     for k, title in enumerate(rows):
         texts = part_texts(values[k], pairs)
@@ -265,14 +316,10 @@ def part_texts(values: FloatArray, pairs: Sequence[Any]) -> list[str]:
     return texts + [f"{texts[pair.first]}, {texts[pair.second]}" for pair in pairs]
 
 
-def _names(model: Any, names: Sequence[str] | None) -> Sequence[str]:
-    return model.names_ if names is None else names
-
-
-def _sign(model: Any) -> float:
-    """Sign of the model's score for the positive class: -1 if that is the first of two classes."""
-    classes = getattr(model, "classes_", None)
-    return -1.0 if classes is not None and model.pos_label_ == classes[0] else 1.0
+def _names(model: CurveModel, names: Sequence[str] | None) -> Sequence[str]:
+    """Names of the columns: those given, those of `fit`, or x0, x1, ..."""
+    count = len(model.bins.columns)
+    return model.part_names(names or model.feature_names)[:count]
 
 
 def _starts(bins: Any, codes: Any) -> FloatArray:

@@ -3,6 +3,16 @@
 The format is described in ``docs/model-format.md``.
 """
 
+from auctor.saved.classifiers import SavedClassifier, read_classifier
 from auctor.saved.store import FORMAT, Saved, load, read_model, read_saved, save
 
-__all__ = ["FORMAT", "Saved", "load", "read_model", "read_saved", "save"]
+__all__ = [
+    "FORMAT",
+    "Saved",
+    "SavedClassifier",
+    "load",
+    "read_classifier",
+    "read_model",
+    "read_saved",
+    "save",
+]

@@ -7,14 +7,13 @@ of labels, and parameters as in `fit`. Only `as_estimator` and `as_table` need s
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import fields
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from auctor.core.result import Solution, Status, Trace
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import Array
 from auctor.saved.curves import describe_curves, read_curves
 from auctor.saved.values import (
     Arrays,
@@ -30,27 +29,21 @@ from auctor.saved.values import (
     number,
     whole,
 )
-from auctor.training.additive import (
-    AdditiveParameters,
-    AdditiveRegressorParameters,
-    CurveParameters,
-    check_additive,
-    check_additive_regressor,
-)
-from auctor.training.additive_model import Curves, with_curves
+from auctor.training.additive import CurveParameters
+from auctor.training.additive_model import with_curves
 from auctor.training.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
+from auctor.training.fitted import KINDS, Fitted, Search
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import (
-    ClassifierParameters,
     LinearParameters,
     RegressorParameters,
     SearchParameters,
-    check_classifier,
-    check_regressor,
-    check_search,
     check_solver,
 )
 from auctor.training.targets import code_of
+
+#: A fitted classifier or regressor.
+AnyFitted: TypeAlias = Fitted[LinearParameters, LinearModel | RegressionModel]
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
@@ -60,68 +53,6 @@ _WHOLE_TRACE = ("iteration", "evaluations")
 _SOLUTION_FLOATS = ("intercept", "value", "gap", "tol", "passes", "seconds")
 #: Attributes of a solution that are whole numbers.
 _SOLUTION_COUNTS = ("n_iter", "evaluations")
-
-
-class Kind(NamedTuple):
-    """The class of an estimator's parameters, and the function that checks them."""
-
-    parameters: type[LinearParameters]
-    check: Callable[[str, Any], None]
-
-
-#: Estimators by their names in files.
-KINDS = {
-    "MetricClassifier": Kind(ClassifierParameters, check_classifier),
-    "MetricClassifierCV": Kind(SearchParameters, check_search),
-    "LinearRegressor": Kind(RegressorParameters, check_regressor),
-    "AdditiveClassifier": Kind(AdditiveParameters, check_additive),
-    "AdditiveRegressor": Kind(AdditiveRegressorParameters, check_additive_regressor),
-}
-
-
-class Search(NamedTuple):
-    """The search for the strength and the surrogate: candidates, scores by fold, and choice."""
-
-    strengths: FloatArray
-    scores: FloatArray
-    best_index: int
-    surrogate: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """An estimator as a file describes it.
-
-    Parameters
-    ----------
-    name : str
-        Name of its class.
-    params : dict
-        Parameters of its constructor.
-    model : LinearModel or RegressionModel
-        The model with which it predicts.
-    calibrators : list, optional
-        The fitted calibrators; a model of log-odds has none here.
-    solutions : list of Solution, optional
-    gap : float, optional
-    n_iter : int, optional
-    search : Search, optional
-    numbers : dict
-        Further attributes of an additive model.
-    bands : dict, optional
-        Bands of its curves by column.
-    """
-
-    name: str
-    params: dict[str, Any]
-    model: LinearModel | RegressionModel
-    calibrators: list[Calibrator] | None = None
-    solutions: list[Solution] | None = None
-    gap: float | None = None
-    n_iter: int | None = None
-    search: Search | None = None
-    numbers: dict[str, float] = field(default_factory=dict)
-    bands: dict[int, FloatArray] | None = None
 
 
 # --- from an estimator ----------------------------------------------------------------------------
@@ -204,7 +135,7 @@ def read_fitted(
     feature_names: tuple[str, ...] | None,
     fitted: Json,
     arrays: Arrays,
-) -> Fitted:
+) -> AnyFitted:
     """The estimator that a file describes, checked; removes what it reads from the arguments."""
     kind = KINDS[name]
     known = {one.name for one in fields(kind.parameters) if one.init}
@@ -218,34 +149,29 @@ def read_fitted(
         curves = read_curves(fitted.pop("curves"), d, arrays)
         d = curves[0].n_params
     model, calibrators = _model(name, given, d, feature_names, fitted, arrays)
-    numbers = {}
+    strength = odds_slope = None
     if curves is not None:
-        numbers = {f"{key}_": number(fitted.pop(key)) for key in _curve_numbers(fitted)}
-        model = with_curves(model, *curves[:2])
+        strength, odds_slope = (_optional(fitted.pop(key)) for key in ("strength", "odds_slope"))
+        model = with_curves(model, *curves)
     searched = kind.parameters is SearchParameters or "best_index" in fitted
     search = _search(fitted, arrays) if searched else None
     gap, n_iter, solutions = (fitted.pop(key) for key in ("gap", "n_iter", "solutions"))
     return Fitted(
-        name,
-        params,
+        given,
         model,
-        calibrators,
-        None if solutions is None else _made_solutions(model, solutions, arrays),
-        None if gap is None else number(gap),
-        None if n_iter is None else whole(n_iter),
-        search,
-        numbers,
-        None if curves is None else curves[2],
+        [] if solutions is None else _made_solutions(model, solutions, arrays),
+        gap=_optional(gap),
+        n_iter=None if n_iter is None else whole(n_iter),
+        calibrators=calibrators,
+        search=search,
+        strength=strength if search is None else search.strength,
+        odds_slope=odds_slope,
     )
 
 
-def _curve_numbers(fitted: Json) -> list[str]:
-    """Names of the additive model's numbers in the file; removes entries that are null."""
-    names = ("strength", "odds_slope")
-    for name in names:
-        if fitted[name] is None:
-            del fitted[name]
-    return [name for name in names if name in fitted]
+def _optional(value: Any) -> float | None:
+    """A number, or ``None`` for null."""
+    return None if value is None else number(value)
 
 
 def _model(
@@ -381,39 +307,11 @@ def _made_trace(trace: Array) -> Trace:
 # --- to an estimator ------------------------------------------------------------------------------
 
 
-def as_estimator(fitted: Fitted) -> Any:
+def as_estimator(fitted: AnyFitted) -> Any:
     """The estimator that a file describes; imports scikit-learn."""
-    estimator = estimator_class(fitted.name)(**fitted.params)
-    model, solutions = fitted.model, fitted.solutions
-    if isinstance(model, LinearModel):
-        estimator.classes_, estimator.threshold_ = model.classes, model.threshold
-        estimator.pos_label_ = model.classes[model.positive] if model.binary else None
-        estimator.coef_, estimator.intercept_ = model.coef, model.intercept
-        if fitted.calibrators is not None:
-            estimator.calibrators_ = fitted.calibrators
-    else:
-        estimator.coef_, estimator.intercept_ = model.coef[0], float(model.intercept[0])
-        if solutions is not None and np.array_equal(solutions[0].coef, estimator.coef_):
-            estimator.coef_ = solutions[0].coef  # one array, as after a fit
-    if solutions is not None:
-        estimator.solution_ = solutions if len(solutions) > 1 else solutions[0]
-    for name, value in (("gap_", fitted.gap), ("n_iter_", fitted.n_iter)):
-        if value is not None:
-            setattr(estimator, name, value)
-    if isinstance(model, Curves):
-        estimator.bins_, estimator.signs_ = model.bins, model.signs
-        if fitted.bands is not None:
-            estimator.bands_ = fitted.bands
-    for name, value in fitted.numbers.items():
-        setattr(estimator, name, value)
-    if fitted.search is not None:
-        found = fitted.search
-        estimator.strengths_, estimator.scores_ = found.strengths, found.scores
-        estimator.best_index_ = found.best_index
-        if found.surrogate is not None:
-            estimator.surrogate_ = found.surrogate
-        estimator.strength_ = float(fitted.search.strengths[fitted.search.best_index])
-    return estimator
+    from auctor.estimators import fitted as made
+
+    return made.as_estimator(fitted)
 
 
 def as_table(model: Any, params: Json, schema: Any) -> Any:
@@ -437,7 +335,7 @@ def as_table(model: Any, params: Json, schema: Any) -> Any:
 
 
 def estimator_class(name: str) -> Any:
-    """The estimator of a name of `KINDS`; imports scikit-learn."""
+    """The estimator of a name; imports scikit-learn."""
     from auctor import estimators
 
     return getattr(estimators, name)

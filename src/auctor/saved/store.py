@@ -15,6 +15,7 @@ from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
 from auctor.saved import hierarchical, kernel, models, pipelines
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
+from auctor.training.fitted import KINDS
 from auctor.training.model import LinearModel, RegressionModel
 
 #: Version of the file format that is written; older versions can be read.
@@ -75,13 +76,18 @@ class Saved(NamedTuple):
         Refuses a pipeline, because its steps are not part of ``schema``.
         """
         if self.meta.get("steps") is not None:
-            raise DataError(
-                who,
-                needs="a model of the columns of a file",
-                got="a pipeline of scikit-learn",
-                todo="Use it in Python, with auctor.load.",
-            )
+            raise of_pipeline(who)
         return self._replace(model=getattr(self.model, "model_", self.model))
+
+
+def of_pipeline(who: str) -> DataError:
+    """The error for a pipeline where a model of the columns of a file is needed."""
+    return DataError(
+        who,
+        needs="a model of the columns of a file",
+        got="a pipeline of scikit-learn",
+        todo="Use it in Python, with auctor.load.",
+    )
 
 
 def save(
@@ -140,7 +146,7 @@ def save(
     # Reading the description back before writing refuses models that could not be loaded.
     try:
         text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
-        _Content.read(parse_json(text.encode()), dict(arrays)).estimator()
+        Content.read(parse_json(text.encode()), dict(arrays)).estimator()
     except _INVALID as error:
         raise ParameterError(
             "save",
@@ -162,7 +168,7 @@ def load(path: AnyPath) -> Any:
 
 def read_saved(path: AnyPath) -> Saved:
     """The model of a file, as `load` returns it, with its schema, notes and description."""
-    content = _read(path)
+    content = read_content(path)
     return Saved(content.estimator(), content.schema, content.notes, content.meta)
 
 
@@ -172,11 +178,11 @@ def read_model(path: AnyPath) -> LinearModel | RegressionModel:
     A learner of `auctor.online` is read as the linear model with which it predicts now; this needs
     scikit-learn, on which its class is based.
     """
-    content = _read(path)
+    content = read_content(path)
     return replace(content.model(), schema=content.schema)
 
 
-def _read(path: AnyPath) -> _Content:
+def read_content(path: AnyPath) -> Content:
     """The checked contents of a file."""
     meta, arrays = read_archive(path, who="load", format=FORMAT)
     try:
@@ -185,7 +191,7 @@ def _read(path: AnyPath) -> _Content:
         if not isinstance(meta["schema"], dict | None) or not isinstance(meta["notes"], dict):
             raise ValueError("a schema or notes that are not objects")
         with np.errstate(invalid="ignore"):  # comparisons with a signalling NaN warn
-            return _Content.read(meta, arrays)
+            return Content.read(meta, arrays)
     except _INVALID as error:
         raise broken(path, "load", _short(error)) from error
 
@@ -197,7 +203,7 @@ def kinds() -> dict[str, type[Any]]:
     """The classes of models that can be saved, by their names in files."""
     from auctor.saved import learners
 
-    made = {name: models.estimator_class(name) for name in models.KINDS}
+    made = {name: models.estimator_class(name) for name in KINDS}
     return made | learners.learners() | hierarchical.estimators() | kernel.estimators()
 
 
@@ -244,32 +250,33 @@ def _home(name: str) -> Any:
     """The module that saves and loads a class."""
     from auctor.saved import learners
 
-    if name in models.KINDS:
+    if name in KINDS:
         return models
     return next((home for home in WHOLE if name in home.NAMES), learners)
 
 
 @dataclass(frozen=True, eq=False)
-class _Content:
+class Content:
     """The contents of a file: ``fitted`` for a linear or additive model, ``learner`` for others."""
 
     meta: Json
-    fitted: models.Fitted | None
+    fitted: models.AnyFitted | None
     learner: Any
     n_features: int
     feature_names: tuple[str, ...] | None
+    params: dict[str, Any]
     table: Json | None = None
     steps: list[Any] | None = None
 
     @classmethod
-    def read(cls, meta: Json, arrays: Arrays) -> _Content:
+    def read(cls, meta: Json, arrays: Arrays) -> Content:
         """Check a description and its arrays; invalid ones raise an exception of `_INVALID`."""
         name, fitted, learner = meta["class"], None, None
         params = {key: decoded(value, arrays) for key, value in meta["params"].items()}
         d = whole(meta["n_features_in"], low=1)
         names = _checked_names(meta["feature_names"], d)
         rest = dict(meta["fitted"])
-        if name in models.KINDS:
+        if name in KINDS:
             fitted = models.read_fitted(name, params, d, names, rest, arrays)
         elif any(name in home.NAMES for home in WHOLE):
             learner = _home(name).read_estimator(name, params, d, rest, arrays)
@@ -286,7 +293,7 @@ class _Content:
         steps = None if steps is None else pipelines.read(steps, arrays)
         # Reading removes entries and arrays: what is left belongs to nothing.
         need(not rest and not arrays, "all of it in place")
-        return cls(meta, fitted, learner, d, names, table, steps)
+        return cls(meta, fitted, learner, d, names, params, table, steps)
 
     @property
     def schema(self) -> dict[str, Any] | None:
@@ -301,10 +308,13 @@ class _Content:
 
     def estimator(self) -> Any:
         """The model as it was saved."""
-        found = self.learner if self.fitted is None else models.as_estimator(self.fitted)
-        found.n_features_in_ = self.n_features
-        if self.feature_names is not None:
-            found.feature_names_in_ = np.array(self.feature_names, dtype=object)
+        if self.fitted is not None:
+            found = models.as_estimator(self.fitted)
+        else:
+            found = self.learner
+            found.n_features_in_ = self.n_features
+            if self.feature_names is not None:
+                found.feature_names_in_ = np.array(self.feature_names, dtype=object)
         if self.table is not None:
             return models.as_table(found, self.table, self.schema)
         return found if self.steps is None else pipelines.made(self.steps, found)

@@ -43,7 +43,6 @@ from auctor.saved import load, save
 from auctor.spark.columns import feature_columns
 from auctor.spark.score import scorer
 from auctor.spark.workers import SparkWorkers, from_spark
-from auctor.training.evaluate import has_probabilities
 
 
 def _param(name: str, doc: str, convert: Any) -> Any:
@@ -167,8 +166,9 @@ class SparkMetricClassifierModel(Model, _Columns, MLReadable, MLWritable):
 
     def _transform(self, dataset: Any) -> Any:
         assert self.fitted is not None
-        likely = has_probabilities(self.fitted)
-        score = scorer(self.fitted.to_model(), probabilities=likely)
+        model = self.fitted.to_model()
+        likely = model.has_probabilities
+        score = scorer(model, probabilities=likely)
         found = score(struct(*feature_columns(dataset, self.features())))
         scored = dataset.withColumn("_auctor", found)
         out = {self.getRawPredictionCol(): array_to_vector(scored["_auctor.raw"])}

@@ -75,10 +75,19 @@ class Curves:
         The bins of the columns, which turn values into codes.
     signs : int array
         Direction of every column: 1 rising, -1 falling, 0 free.
+    bands : dict, optional
+        Bootstrap bands of the curves, by the number of the column, if they were drawn.
     """
 
     bins: Bins
     signs: IntArray
+    bands: dict[int, FloatArray] | None = None
+
+    def part_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """Names of the columns, then of the pairs; without names the columns are x0, x1, ..."""
+        columns = tuple(names or (f"x{j}" for j in range(len(self.bins.columns))))
+        pairs = (f"{columns[pair.first]} x {columns[pair.second]}" for pair in self.bins.pairs)
+        return (*columns, *pairs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,6 +104,11 @@ class AdditiveModel(Curves, LinearModel):
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.bins.columns)
+
+    @property
+    def n_used(self) -> int:
+        """Number of columns whose curve is not flat."""
+        return int(np.count_nonzero(self.bins.importances(self.coef)[: self.n_features]))
 
     def scores(self, X: Any) -> FloatArray:
         """Sums of the curves at the rows of X, shape (n, k)."""
@@ -209,9 +223,9 @@ def train_additive(
     splits: Sequence[Split] | None = None,
 ) -> TrainedCurves:
     """Fit an additive classifier to rows whose matrix holds the raw numbers."""
-    given = _with(given, surrogate=smooth_surrogate(who, given.metric, given.surrogate))
+    given = replace(given, surrogate=smooth_surrogate(who, given.metric, given.surrogate))
     chosen = resolve_metric(who, given.metric, given.surrogate)
-    given = _with(given, threshold_cv=cut_folds(who, given, rows, chosen))
+    given = replace(given, threshold_cv=cut_folds(who, given, rows, chosen))
     signs = read_monotone(who, given.monotone, names, rows.matrix.shape[1])
     if signs.any() and rows.classes.size > 2:
         raise DataError(
@@ -232,7 +246,7 @@ def train_additive(
         pairs = screen_pairs(bins, codes, gradients, given.interactions, free, rows.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
-            given = _with(given, strength=found.strength)
+            given = replace(given, strength=found.strength)
             both = _train_on(who, given, rows, bins, signs, None, splits)
             found = _as_searched(both, found)
     return found
@@ -246,12 +260,6 @@ def _as_searched(found: TrainedCurves, search: TrainedCurves) -> TrainedCurves:
     """
     warned = [*search.warnings, *found.warnings]
     return replace(found, warnings=warned, strengths=search.strengths, scores=search.scores)
-
-
-def _with(given: Any, **changes: Any) -> Any:
-    """A copy of the parameters with some changes."""
-    named = {one.name: getattr(given, one.name) for one in fields(given) if one.init}
-    return type(given)(**(named | changes))
 
 
 def _check_columns(who: str, bins: Bins) -> None:
@@ -297,12 +305,15 @@ def _train_on(
 
 
 def with_curves(
-    linear: LinearModel | RegressionModel, bins: Bins, signs: IntArray
+    linear: LinearModel | RegressionModel,
+    bins: Bins,
+    signs: IntArray,
+    bands: dict[int, FloatArray] | None = None,
 ) -> AdditiveModel | AdditiveRegressionModel:
     """The additive model whose lines, jumps and cells have the weights of a linear model."""
     named = {one.name: getattr(linear, one.name) for one in fields(linear)}
     kind = AdditiveModel if isinstance(linear, LinearModel) else AdditiveRegressionModel
-    return kind(bins=bins, signs=signs, **named)
+    return kind(bins=bins, signs=signs, bands=bands, **named)
 
 
 def _curves(trained: Trained, bins: Bins, signs: IntArray, strength: float) -> TrainedCurves:
@@ -355,7 +366,7 @@ def train_additive_regressor(
         pairs = screen_pairs(bins, codes, gradients, given.interactions, free, target.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
-            given = _with(given, strength=found.strength)
+            given = replace(given, strength=found.strength)
             both = _regression_on(who, given, matrix, target, bins, signs, None, splits)
             found = _as_searched(both, found)
     return found

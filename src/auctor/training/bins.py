@@ -293,6 +293,11 @@ class Bins:
             found.append(table)
         return found
 
+    def importances(self, coef: FloatArray) -> FloatArray:
+        """The `spread` of each column and pair; of several scores, rows of coef, the largest."""
+        found: FloatArray = np.max([self.spread(theta) for theta in coef], axis=0)
+        return found
+
     def spread(self, theta: FloatArray) -> FloatArray:
         """Standard deviation over the training rows of what each part adds to the score."""
         found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -22,12 +23,15 @@ from auctor.training.additive_model import (
     smooth_surrogate,
 )
 from auctor.training.bins import Bins
+from auctor.training.fitted import FittedClassifier
 from auctor.training.parameters import ClassifierParameters, RegressorParameters
 from auctor.training.targets import Rows
 from auctor.training.train import train_classifier, train_regressor
 
 #: Quantiles of the bootstrap curves between which a band lies: the usual 95 %.
 BAND = (0.025, 0.975)
+#: Bootstrap samples of a band. Set by hand: more give smoother bands, and take longer.
+REPEATS = 20
 
 
 def draws(n: int, weight: FloatArray | None, repeats: int, seed: int) -> Iterator[FloatArray]:
@@ -36,6 +40,22 @@ def draws(n: int, weight: FloatArray | None, repeats: int, seed: int) -> Iterato
     for _ in range(repeats):
         times = rng.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)
         yield times if weight is None else times * weight
+
+
+def bands_of(fitted: FittedClassifier, rows: Rows) -> dict[int, FloatArray]:
+    """Bands of the curves of an additive classifier from `REPEATS` samples of its training rows."""
+    given, model = fitted.given, fitted.model
+    assert isinstance(given, AdditiveParameters)
+    assert isinstance(model, AdditiveModel)
+    assert fitted.strength is not None
+    seed = 0 if given.random_state is None else given.random_state
+    samples = draws(rows.codes.size, rows.weight, REPEATS, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        refitted = classifier_samples(
+            model.who, given, model, rows, fitted.strength, fitted.solutions, samples
+        )
+        return bands(model.bins, [coef[0] for coef in refitted])
 
 
 def classifier_samples(

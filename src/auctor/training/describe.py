@@ -27,8 +27,11 @@ from auctor.reports.info import (
 from auctor.reports.judged import Judge, Rival
 from auctor.reports.rows import MAX_REASONS, MeasuredRows, Reason
 from auctor.tables.schema import Schema
-from auctor.training.evaluate import Scored, is_curved, part_names
+from auctor.training.additive_model import AdditiveModel
+from auctor.training.evaluate import Scored
+from auctor.training.fitted import Search
 from auctor.training.metric import ALIASES, falling_base, parse, resolve_metric
+from auctor.training.model import LinearModel
 
 #: For a metric that is a loss object: the metric that the report shows, by the name it resolves to.
 UNNAMED = {"auc": "auc", "error": "accuracy"}
@@ -52,6 +55,10 @@ class ReportContext(NamedTuple):
         The command line that reproduces the model.
     rivals : sequence of Rival
         Other models, measured on the same rows.
+    solution : Solution, optional
+        Outcome of the fit; models of other libraries and learners of streams have none.
+    name : str, optional
+        Name of the model; by default its metric.
     numbers : sequence of int, optional
         Row numbers in the file, from 1.
     slices : mapping
@@ -66,40 +73,39 @@ class ReportContext(NamedTuple):
     warnings: Sequence[str] = ()
     command: str = ""
     rivals: Sequence[Rival] = ()
+    solution: Solution | None = None
+    name: str | None = None
     numbers: Sequence[int] | None = None
     slices: Mapping[str, Sequence[str]] | None = None
 
 
-def judge_of(model: Any, *, who: str = "report") -> Judge:
-    """How the metric of a model is measured on scores minus its threshold.
+def judge_of(model: LinearModel, *, who: str = "report") -> Judge:
+    """How the metric of a model of two classes is measured on scores minus its threshold.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> judge = judge_of(SimpleNamespace(metric="cost(10)"))
-    >>> judge.value(np.array([True, True, False]), np.array([1.0, -1.0, -1.0]))
+    >>> zero = np.zeros(1)
+    >>> model = LinearModel(
+    ...     coef=np.ones((1, 1)), intercept=zero, classes=np.arange(2), threshold=zero,
+    ...     metric="cost(10)",
+    ... )
+    >>> judge_of(model).value(np.array([True, True, False]), np.array([1.0, -1.0, -1.0]))
     3.3333333333333335
     """
-    metric = getattr(model, "metric", "auc")
-    chosen = resolve_metric(who, metric, "auto")
-    name = metric if isinstance(metric, str) else UNNAMED[chosen.name]
-    shift = 0.0
-    if chosen.by_level and hasattr(model, "to_model"):
-        made = model.to_model()
-        shift = float(made.positive_scores(made.threshold)[0])
+    chosen = resolve_metric(who, model.metric, "auto")
+    name = model.metric if isinstance(model.metric, str) else UNNAMED[chosen.name]
+    shift = float(model.positive_scores(model.threshold)[0]) if chosen.by_level else 0.0
     return Judge(name, chosen.measure, falling_base(name), shift)
 
 
-def costs_of(model: Any) -> tuple[float, float]:
-    """Costs of a false positive and a false negative under a model's metric; usually 1 and 1.
+def costs_of(metric: Any) -> tuple[float, float]:
+    """Costs of a false positive and a false negative under a metric; usually 1 and 1.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> costs_of(SimpleNamespace(metric="cost(10)")), costs_of(SimpleNamespace(metric="auc"))
+    >>> costs_of("cost(10)"), costs_of("auc")
     ((1.0, 10.0), (1.0, 1.0))
     """
-    metric = getattr(model, "metric", "auc")
     if not isinstance(metric, str):
         return 1.0, 1.0
     name, ratio = parse("report", "metric", ALIASES.get(metric, metric))
@@ -108,7 +114,7 @@ def costs_of(model: Any) -> tuple[float, float]:
 
 def describe(
     title: str,
-    model: Any,
+    model: LinearModel,
     rows: Scored,
     matrix: Any,
     schema: Schema,
@@ -125,7 +131,8 @@ def describe(
     Parameters
     ----------
     title : str
-    model : fitted classifier
+    model : LinearModel
+        Of two classes; it may be additive.
     rows : Scored
         Labels and scores of the rows.
     matrix : (n, d) array or CSR matrix
@@ -144,17 +151,15 @@ def describe(
     """
     # Weights or curves, and the contributions of columns to the score of a row.
     parts: _Curved | _Linear
-    if is_curved(model):
+    if isinstance(model, AdditiveModel):
         parts = _Curved(model, matrix, schema, rows)
     else:
         parts = _Linear(model, as_matrix(matrix, who=who), schema, rows)
-    # The model is the only candidate of the report; models of other libraries have no solution.
     judge = judge_of(model, who=who)
-    solution = getattr(model, "solution_", None)
-    candidate = Candidate(
-        str(getattr(model, "metric", type(model).__name__)),
+    candidate = Candidate(  # the model is the only one of the report
+        str(model.metric) if told.name is None else told.name,
         rows.scores,
-        solution=solution if isinstance(solution, Solution) else None,
+        solution=told.solution,
         seconds=told.seconds,
         train_auc=told.train_auc,
         coef=parts.coef,
@@ -176,7 +181,7 @@ def describe(
         columns=columns,
         warnings=told.warnings,
         command=told.command,
-        costs=costs or costs_of(model),
+        costs=costs or costs_of(model.metric),
         beta=beta,
         seed=rows.seed,
         version=__version__,
@@ -189,32 +194,31 @@ def describe(
     )
 
 
-def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
-    """Scores of the cross-validation that picked the strength; ``None`` if there was none.
+def path_info(search: Search, metric: Any, nonzeros: Sequence[float] = ()) -> PathInfo:
+    """The scores of the cross-validation that picked the strength.
 
     Parameters
     ----------
-    model : MetricClassifierCV
-        Other models return ``None``.
+    search : Search
+    metric : str or loss
+        The metric that the scores are of.
     nonzeros : sequence of float
         Mean number of non-zero columns at each strength, if known.
     """
-    if not hasattr(model, "scores_"):
-        return None
-    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]  # folds that have scores
-    count = model.strengths_.size
+    judged = search.scores[~np.isnan(search.scores).all(axis=1)]  # folds that have scores
+    count = search.strengths.size
     seen = (~np.isnan(judged)).sum(axis=0)
     mean, spread = np.full(count, np.nan), np.full(count, np.nan)
     mean[seen > 0] = np.nanmean(judged[:, seen > 0], axis=0)
     several = seen > 1
     spread[several] = np.nanstd(judged[:, several], axis=0, ddof=1) / np.sqrt(seen[several])
     return PathInfo(
-        strengths=tuple(model.strengths_.tolist()),
+        strengths=tuple(search.strengths.tolist()),
         nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
         score_mean=tuple(mean.tolist()),
         score_se=tuple(spread.tolist()),
-        chosen=int(model.best_index_),
-        metric=str(model.metric),
+        chosen=search.best_index,
+        metric=str(metric),
     )
 
 
@@ -237,10 +241,10 @@ class _Linear:
 
     curves: CurvesInfo | None = None
 
-    def __init__(self, model: Any, matrix: Any, schema: Schema, rows: Scored) -> None:
+    def __init__(self, model: LinearModel, matrix: Any, schema: Schema, rows: Scored) -> None:
         self.matrix, self.first = matrix, schema.first_index
         self.mean, self.deviations = column_moments(matrix)
-        self.coef = rows.sign * np.asarray(model.coef_, dtype=np.float64)[0]
+        self.coef = rows.sign * model.coef[0]
         self.names, self.units = schema.feature_names, units_of(schema)
 
     def reasons(self, position: int) -> list[Reason]:
@@ -259,19 +263,21 @@ class _Curved:
     deviations: FloatArray | None = None
     units: list[str] | None = None
 
-    def __init__(self, model: Any, matrix: Any, schema: Schema, rows: Scored) -> None:
+    def __init__(self, model: AdditiveModel, matrix: Any, schema: Schema, rows: Scored) -> None:
         self.model, self.matrix, self.sign = model, matrix, rows.sign
         self.first = schema.first_index
-        self.parts, self.kinds = part_names(model, schema), units_of(schema)
+        names = schema.feature_names
+        self.parts = None if names is None else model.part_names(names)
+        self.kinds = units_of(schema)
         striking = striking_rows(rows.scores)
         self.curves = curves_info(model, schema.feature_names, matrix, striking)
 
     def reasons(self, position: int) -> list[Reason]:
         """Largest contributions to the score of a row, both signs, relative to the mean row."""
         row = self.matrix[[position]]
-        parts = self.sign * self.model.explain(row)[0]
+        parts = self.sign * self.model.explained(row)[0, :, 0]
         values = dense_array(row)[0].astype(np.float64)
-        shown: list[float | str] = list(part_texts(values, self.model.bins_.pairs))
+        shown: list[float | str] = list(part_texts(values, self.model.bins.pairs))
         for k in np.flatnonzero(~np.isnan(values)).tolist():
             shown[k] = float(values[k])
         return _strongest(self.parts, self.first, shown, parts, self.kinds)

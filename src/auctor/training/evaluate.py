@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,7 +18,35 @@ from auctor.reports.intervals import wilson
 from auctor.tables import Chunk
 from auctor.tables.schema import Column, Schema
 from auctor.training.prepare import check_classes, codes_of
-from auctor.training.targets import code_of
+
+
+class Classifier(Protocol):
+    """What an evaluation reads of a fitted classifier, such as a `LinearModel`."""
+
+    @property
+    def classes(self) -> Array:
+        """The labels, in the order of the scores."""
+
+    @property
+    def positive(self) -> int:
+        """Position of the positive one of two classes."""
+
+    @property
+    def metric(self) -> Any:
+        """The metric that the classifier was trained for."""
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether it gives probabilities."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
+
+    def probabilities_at(self, decision: FloatArray) -> FloatArray:
+        """Probabilities (n, n_classes) from decision values."""
+
+    def score_at(self, decision: FloatArray, y: Array) -> float:
+        """The metric of decision values, greater is better."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +88,17 @@ class Scored:
         return headline(self.hit, self.scores, seed=self.seed)
 
 
-def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
+def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> Schema:
     """The schema by which columns of a file become those of a model.
 
     Parameters
     ----------
-    model : fitted model
+    width : int
+        Number of columns of the model.
+    names : sequence of str, optional
+        Their names.
     described : mapping, optional
         The schema that was saved with the model; without one, its columns are matched by name.
-    """
-    return schema_for(
-        int(model.n_features_in_), getattr(model, "feature_names_in_", None), described
-    )
-
-
-def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> Schema:
-    """The schema of a model with ``width`` columns; see `schema_of`.
-
-    ``names`` are the names of the columns, or ``None``.
     """
     if described is not None:
         schema = Schema.from_json(dict(described))
@@ -99,79 +119,51 @@ def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> S
     )
 
 
-def is_curved(model: Any) -> bool:
-    """Whether a fitted model is additive: a curve for each column instead of a weight."""
-    return hasattr(model, "bins_")
-
-
-def part_names(model: Any, schema: Schema) -> tuple[str, ...] | None:
-    """Names of the encoded columns of a model, then of the pairs of an additive model."""
-    names = schema.feature_names
-    if names is None or not is_curved(model):
-        return names
-    pairs = (f"{names[pair.first]} x {names[pair.second]}" for pair in model.bins_.pairs)
-    return (*names, *pairs)
-
-
-def positive_of(model: Any) -> int:
-    """Code of the positive class of a fitted model of two classes."""
-    return code_of(model.classes_, getattr(model, "pos_label_", None))
-
-
-def has_probabilities(model: Any) -> bool:
-    """Whether a model gives probabilities."""
-    return hasattr(model, "to_model") and model.to_model().calibrators is not None
-
-
-def apply(model: Any, method: str, matrix: Any) -> Array:
-    """Call a method of a model on matched columns, without scikit-learn's warning on names."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        found: Array = getattr(model, method)(matrix)
-    return found
+def score_rows(model: Classifier, matrix: Any, codes: IntArray, *, seed: int = 0) -> Scored:
+    """Scores of the rows of a matrix, whose class codes are known."""
+    decision = model.decision_function(matrix)
+    likely = model.probabilities_at(decision) if model.has_probabilities else None
+    return Scored(codes, decision, likely, seed, model.positive)
 
 
 def score_chunks(
-    model: Any, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
+    model: Classifier, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
 ) -> Scored:
     """Scores of all rows of labelled chunks."""
-    codes, decision, likely = [], [], []
-    for chunk in chunks:
-        codes.append(codes_of(chunk.labels, model.classes_, who=who))
-        decision.append(apply(model, "decision_function", chunk.matrix))
-        if has_probabilities(model):
-            likely.append(apply(model, "predict_proba", chunk.matrix))
+    parts = [
+        score_rows(model, chunk.matrix, codes_of(chunk.labels, model.classes, who=who))
+        for chunk in chunks
+    ]
+    likely = [part.probabilities for part in parts if part.probabilities is not None]
     return Scored(
-        np.concatenate(codes),
-        np.concatenate(decision),
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([part.decision for part in parts]),
         np.concatenate(likely) if likely else None,
         seed,
-        positive_of(model),
+        model.positive,
     )
 
 
-def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, Any]:
+def evaluation(model: Classifier, rows: Scored, *, who: str = "evaluate") -> dict[str, Any]:
     """All metrics of a classifier on labelled rows, for two classes with 95 % intervals."""
-    check_classes(rows.codes, model.classes_, who=who)
-    counts = np.bincount(rows.codes, minlength=model.classes_.size)
+    check_classes(rows.codes, model.classes, who=who)
+    counts = np.bincount(rows.codes, minlength=model.classes.size)
     found = {
         "rows": int(rows.codes.size),
-        "classes": {str(c): int(k) for c, k in zip(model.classes_.tolist(), counts, strict=True)},
-        "metric": str(getattr(model, "metric", "auc")),
+        "classes": {str(c): int(k) for c, k in zip(model.classes.tolist(), counts, strict=True)},
+        "metric": str(model.metric),
         "score": own_score(model, rows),
     }
-    if model.classes_.size == 2:
-        found["positive"] = str(model.classes_.tolist()[rows.positive])
+    if model.classes.size == 2:
+        found["positive"] = str(model.classes.tolist()[rows.positive])
         return found | _of_two(rows)
     return found | _of_several(model, rows)
 
 
-def own_score(model: Any, rows: Scored) -> float:
+def own_score(model: Classifier, rows: Scored) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
     try:
-        if not hasattr(model, "to_model"):  # an online learner, measured by its ranking
-            return float(metrics.auc(rows.hit, rows.scores))
-        return float(model.to_model().score_at(rows.decision, model.classes_[rows.codes]))
+        return model.score_at(rows.decision, model.classes[rows.codes])
     except AuctorError:
         return float("nan")
 
@@ -198,10 +190,10 @@ def _of_two(rows: Scored) -> dict[str, Any]:
     return found
 
 
-def _of_several(model: Any, rows: Scored) -> dict[str, Any]:
+def _of_several(model: Classifier, rows: Scored) -> dict[str, Any]:
     """Accuracy, and AUC and F1 of every class against the rest."""
     best = rows.decision.argmax(axis=1)
-    k = model.classes_.size
+    k = model.classes.size
     # Confusion matrix: rows are the true classes, columns the predicted ones.
     counts = np.zeros((k, k), dtype=np.int64)
     np.add.at(counts, (rows.codes, best), 1)
@@ -210,7 +202,7 @@ def _of_several(model: Any, rows: Scored) -> dict[str, Any]:
             "auc": metrics.auc_interval(rows.codes == j, rows.decision[:, j])._asdict(),
             "f1": metrics.fbeta(rows.codes == j, best == j),
         }
-        for j, name in enumerate(model.classes_.tolist())
+        for j, name in enumerate(model.classes.tolist())
     }
     found: dict[str, Any] = {
         "accuracy": wilson(float((best == rows.codes).sum()), float(best.size)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,6 +50,20 @@ class Linear:
     def n_features(self) -> int:
         """Number of columns."""
         return int(self.coef.shape[1])
+
+    @property
+    def n_used(self) -> int:
+        """Number of columns with a non-zero weight."""
+        return int(np.count_nonzero(np.abs(self.coef).max(axis=0)))
+
+    @property
+    def sign(self) -> float:
+        """Factor that turns scores into those of the positive one of two classes; else 1."""
+        return 1.0
+
+    def to_model(self) -> Self:
+        """The model itself, so that functions of an estimator take a model, too."""
+        return self
 
     def scores(self, X: Any) -> FloatArray:
         """``X @ coef.T + intercept``, shape (n, k)."""
@@ -159,6 +173,16 @@ class LinearModel(Linear):
         return bool(self.classes.size == 2)
 
     @property
+    def sign(self) -> float:
+        """-1 where the positive class is the first of two, else 1."""
+        return sign_of(self.classes, self.positive)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the model gives probabilities: it is calibrated, or its scores are log-odds."""
+        return self.calibrators is not None
+
+    @property
     def joint(self) -> bool:
         """Whether the scores are log-odds of several classes that were trained jointly."""
         several = not self.binary and self.calibrators is not None
@@ -194,7 +218,7 @@ class LinearModel(Linear):
 
     def positive_scores(self, decision: FloatArray) -> FloatArray:
         """Decision values with the sign of the positive one of two classes."""
-        return sign_of(self.classes, self.positive) * decision
+        return self.sign * decision
 
     def probabilities_at(self, decision: FloatArray) -> FloatArray:
         """Probabilities (n, n_classes) from decision values."""
@@ -210,7 +234,7 @@ class LinearModel(Linear):
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
         if self.joint:
             return softmax(columns)
-        columns = sign_of(self.classes, self.positive) * columns
+        columns = self.sign * columns
         shares = joint_probabilities(self.calibrators, columns)
         return shares[:, ::-1] if columns.shape[1] == 1 and not self.positive else shares
 
