@@ -122,7 +122,7 @@ class KernelEstimator(TableEstimator):
         if self.gamma == "auto":
             return float(1.0 / columns)
         share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-        # Variance of all entries, rows by their weight; of a sparse matrix without centring it.
+        # Weighted variance of all entries; computed without centring if the matrix is sparse.
         mean = float(np.asarray(matrix.T @ share).sum()) / columns
         if is_dense(matrix):
             spread = float(squared_lengths(matrix - mean) @ share) / columns

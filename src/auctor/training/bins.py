@@ -23,8 +23,9 @@ from auctor.data.coerce import LARGEST
 from auctor.data.matrices import column_values, largest_size
 from auctor.kernels.linalg.binned import search_codes
 
-#: Codes of values, at most, and with it the largest ``n_bins``: a byte has 256 codes, of which code
-#: 0 means missing; one more is left free so that the number is even and the median is a boundary.
+#: Largest number of codes for values, and so the largest ``n_bins``: a byte has 256 codes, of which
+#: code 0 means missing; one more is left free so that the number is even and the median is a
+#: boundary.
 MAX_VALUE_CODES = MOST_CODES - 2
 #: Code of a missing value.
 MISSING = 0
