@@ -28,7 +28,7 @@ from auctor.penalties import L1, L2, ElasticNet, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, Lbfgs
 from auctor.solvers.kinked.bundle import Bundle
-from auctor.solvers.kinked.cutting_planes import balanced
+from auctor.solvers.kinked.cuts import balanced
 from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.solvers import NanBeyond
 

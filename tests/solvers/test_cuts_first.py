@@ -111,7 +111,7 @@ def test_first_lines_are_searched_bluntly(monkeypatch):
         state = solver.step(problem, state)
         gaps.append(before.value - state.lower)
     shares = np.array(accuracies) / np.array(gaps)
-    np.testing.assert_allclose(shares, [1.0] * bmrm.BLUNT_CUTS + [bmrm.SHARP] * 3)
+    np.testing.assert_allclose(shares, [1.0] * bmrm.ROUGH_SEARCH_CUTS + [bmrm.SEARCH_ACCURACY] * 3)
 
 
 def test_the_smoothing_solver_can_be_chosen():
@@ -132,8 +132,8 @@ def test_which_problems_it_is_for():
 
 
 def test_cuts_go_on_after_a_turn_of_smoothing(monkeypatch):
-    monkeypatch.setattr(presets, "MOST", 2)
-    monkeypatch.setattr(presets, "TURN", 3)
+    monkeypatch.setattr(presets, "ZERO_MODEL_MOST_CUTS", 2)
+    monkeypatch.setattr(presets, "SMOOTHING_TURN", 3)
     problem = problem_of(FBeta(), CLEAR)
     solver, seen = CutsFirst(), []
     state = solver.init(problem, problem.start(), np.random.default_rng(0))

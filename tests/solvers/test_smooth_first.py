@@ -141,9 +141,9 @@ def test_it_takes_over_at_a_narrow_width():
     problem = problem_of(FBeta(), CLEAR)
     found = list(states(problem, 60, SmoothFirst()))
     at = next(k for k, s in enumerate(found) if s.stage == 1)
-    assert all(s.inner.smooth.width >= presets.NARROW for s in found[:at])
-    assert found[at].ended[0].smooth.width < presets.NARROW  # the null loss is 1
-    assert found[at].inner.inner.cuts.bundle.count > 5
+    assert all(s.inner.width >= presets.NARROWEST_WIDTH for s in found[:at])
+    assert found[at].ended[0].width < presets.NARROWEST_WIDTH  # the null loss is 1
+    assert found[at].inner.inner.bundle.count > 5
 
 
 def test_which_problems_it_is_for():

@@ -13,6 +13,7 @@ from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose, holding
+from auctor.solvers.kinked.cuts import smoothed_cut
 
 #: Smoothing width of the first problem if L-BFGS steps solve it, in units of the null loss: narrow
 #: enough to end near the minimum, wide enough for L-BFGS to converge. Source: constants.md: 0.0125
@@ -49,7 +50,8 @@ class SmoothingState(State):
     """The point on the exact problem, and the smoothed problem being solved.
 
     ``width`` is the smoothing width, ``solver`` the solver of the smoothed problem and ``inner``
-    that solver's state; ``later`` solves the smoothed problems that follow.
+    that solver's state; ``later`` solves the smoothed problems that follow. ``planes`` are the
+    cuts of the loss that were kept, each a slope and an offset.
     """
 
     width: float
@@ -58,6 +60,7 @@ class SmoothingState(State):
     inner: State
     later: Solver[Any]
     rng: np.random.Generator
+    planes: tuple[tuple[FloatArray, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Smoothing:
         Smallest width, as a share of the null model's loss or, if centred, of the loss's margin.
     centred : bool
         Whether the smoothing is centred at the last derivatives; not every loss supports it.
+    keep_planes : bool
+        Whether the state keeps the gradients of the smoothed losses, which give cuts of the loss.
 
     References
     ----------
@@ -96,6 +101,7 @@ class Smoothing:
     shrink: float = 0.4
     min_width: float = 1e-9
     centred: bool = False
+    keep_planes: bool = False
 
     def __post_init__(self) -> None:
         who = type(self).__name__
@@ -137,7 +143,8 @@ class Smoothing:
         inner = cast(State, state.solver.step(state.smoothed, state.inner))
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         dual = inner.point if self.centred or inner.dual is None else inner.dual
-        state = replace(state, point=point, dual=dual, inner=inner)
+        planes = state.planes + smoothed_cut(problem, dual) if self.keep_planes else ()
+        state = replace(state, point=point, dual=dual, inner=inner, planes=planes)
         if not inner.stalled and not self._solved(problem, state):
             return state
         return self._new_centre(problem, state) if self.centred else self._narrower(problem, state)
@@ -160,7 +167,7 @@ class Smoothing:
             return replace(state, stalled=True)
         smoothed, w = smoothed_problem(problem, width), state.inner.point.w
         new = self._at_width(smoothed, problem, w, width, state.later, state.rng)
-        return replace(new, point=state.point, dual=state.dual)
+        return replace(new, point=state.point, dual=state.dual, planes=state.planes)
 
     def _new_centre(self, problem: Problem, state: SmoothingState) -> SmoothingState:
         """Centred smoothing: start the problem centred at the last point's derivatives."""
@@ -173,7 +180,8 @@ class Smoothing:
         new = self._at_width(smoothed, problem, w, width, state.solver, state.rng)
         # A new centre at the same point: no further progress.
         stuck = last.stalled and new.inner.point.value == last.point.value
-        return replace(new, point=state.point, dual=state.dual, stalled=stuck)
+        kept = replace(new, point=state.point, dual=state.dual, planes=state.planes)
+        return replace(kept, stalled=stuck)
 
     def _best_start(
         self, problem: Problem, given: Point, solver: Solver[Any], rng: np.random.Generator
@@ -215,7 +223,7 @@ class Continuation(Smoothing):
 
     Parameters
     ----------
-    solver, shrink, min_width, centred
+    solver, shrink, min_width, centred, keep_planes
         See `Smoothing`.
     """
 
@@ -226,7 +234,7 @@ class ProximalPoint(Smoothing):
 
     Parameters
     ----------
-    solver, shrink, min_width, centred
+    solver, shrink, min_width, centred, keep_planes
         See `Smoothing`.
     """
 

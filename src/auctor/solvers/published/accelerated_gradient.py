@@ -12,7 +12,8 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.solvers.base import State
-from auctor.solvers.sparse.proximal import MOST_TRIALS, feasible, first_step
+from auctor.solvers.line_search import MOST_TRIALS
+from auctor.solvers.sparse.proximal import feasible, first_step
 
 
 @dataclass(frozen=True)

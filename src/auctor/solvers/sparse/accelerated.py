@@ -15,6 +15,7 @@ from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.line_search import MOST_TRIALS
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,
@@ -25,7 +26,7 @@ from auctor.solvers.sparse.models.lowrank import (
     curvature_along_gradient,
     survey,
 )
-from auctor.solvers.sparse.proximal import MOST_TRIALS, extrapolate, feasible
+from auctor.solvers.sparse.proximal import extrapolate, feasible
 from auctor.solvers.sparse.quasi_newton import (
     EXACT_PASSES,
     PRACTICAL_RATE,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.line_search import SHRINK, first_accepted, sizes
 
 
 def first_step(problem: Problem, point: Point) -> float:
@@ -37,18 +40,30 @@ def proximal_step(problem: Problem, source: Point, step: float) -> Point | None:
     change = w - source.w
     new = problem.evaluate(w)
     model = source.loss + float(gradient @ change) + float(change @ change) / (2.0 * step)
-    return new if new.loss <= model + 1e-14 * abs(model) else None
+    return new if new.loss <= model + ROUNDING * abs(model) else None
+
+
+def first_proximal_step(
+    source: Point, length: float, shrink: float = SHRINK
+) -> tuple[float, Point] | None:
+    """The first of the step sizes ``length shrink^k`` that `proximal_step` accepts, and its point.
+
+    ``None`` if all are rejected.
+    """
+    found = first_accepted(
+        lambda size: proximal_step(source.problem, source, size),
+        lambda _, point: point is not None,
+        sizes(length, shrink),
+    )
+    if found is None or found[1] is None:
+        return None
+    return found[0], found[1]
 
 
 def check_steps(who: str, shrink: float, growth: float) -> None:
     """Raise ``ParameterError`` for step factors outside their range."""
     check_real(who, "shrink", shrink, low=0.0, high=1.0, open_low=True, open_high=True)
     check_real(who, "growth", growth, low=1.0)
-
-
-#: Halvings of a step after which the solver has stalled: the step is then below rounding error.
-#: Source: constants.md: nothing changes from 40 to 160.
-MOST_TRIALS = 80
 
 
 @dataclass(frozen=True)
@@ -89,14 +104,12 @@ class ProximalGradient:
 
     def step(self, problem: Problem, state: ProximalState) -> ProximalState:
         """One backtracked proximal step."""
-        length = state.length
-        for _ in range(MOST_TRIALS):
-            new = proximal_step(problem, state.point, length)
-            if new is not None:
-                stalled = np.array_equal(new.w, state.point.w)
-                return ProximalState(new, length * self.growth, stalled=stalled)
-            length *= self.shrink
-        return ProximalState(state.point, length, stalled=True)
+        found = first_proximal_step(state.point, state.length, self.shrink)
+        if found is None:
+            return ProximalState(state.point, state.length, stalled=True)
+        length, new = found
+        stalled = np.array_equal(new.w, state.point.w)
+        return ProximalState(new, length * self.growth, stalled=stalled)
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,15 @@ class FistaState(State):
     previous: Point
     t: float
     length: float
+
+
+class Extrapolated(NamedTuple):
+    """A trial of Fista: momentum counter and factor, extrapolated point, point if accepted."""
+
+    t: float
+    momentum: float
+    source: Point
+    point: Point | None
 
 
 @dataclass(frozen=True)
@@ -147,18 +169,21 @@ class Fista:
     def step(self, problem: Problem, state: FistaState) -> FistaState:
         """One backtracked proximal step from the extrapolated point."""
         x, before = state.point, state.previous
-        step = state.length
-        for _ in range(MOST_TRIALS):
+
+        def trial(step: float) -> Extrapolated:
             # t depends on the ratio of steps, so a failed step moves the extrapolated point too.
             t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * (state.length / step) * state.t**2))
             momentum = (state.t - 1.0) / t if state.t else 0.0
             source = extrapolate(problem, x, before, momentum)
-            new = proximal_step(problem, source, step)
-            if new is not None:
-                break
-            step *= self.shrink
-        else:
-            return FistaState(x, x, 0.0, step, stalled=True)
+            return Extrapolated(t, momentum, source, proximal_step(problem, source, step))
+
+        found = first_accepted(
+            trial, lambda _, one: one.point is not None, sizes(state.length, self.shrink)
+        )
+        if found is None:
+            return FistaState(x, x, 0.0, state.length, stalled=True)
+        step, (t, momentum, source, new) = found
+        assert new is not None
         if np.array_equal(new.w, x.w) and momentum == 0.0:
             return FistaState(x, x, 0.0, step, dual=source, stalled=True)
         if self.restart and float((source.w - new.w) @ (new.w - x.w)) > 0.0:

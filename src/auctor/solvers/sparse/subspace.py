@@ -17,7 +17,7 @@ from auctor.problem.equivalent import column_problem
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, polishes
 from auctor.solvers.smooth.conjugate import truncated_cg
-from auctor.solvers.sparse.proximal import MOST_TRIALS, first_step, proximal_step
+from auctor.solvers.sparse.proximal import first_proximal_step, first_step
 from auctor.solvers.specs import tree_of
 
 #: Columns of the working set, as a multiple of the nonzero ones. Source: constants.md: 1.125 takes
@@ -30,6 +30,8 @@ WHOLE = 0.7
 #: Relative tolerance of the conjugate gradients. Source: constants.md: 0.05 changes passes by less
 #: than 3 % (8 cases), 0.8 takes 1.33 times the passes (5 cases) and fails in 3 cases.
 RESIDUAL = 0.2
+#: Largest factor between the step sizes of two proximal steps. Set by hand.
+LONGER_STEP = 4.0
 #: Trial lengths of a Newton step. Set by hand.
 LENGTHS = (1.0, 0.5, 0.2, 0.05)
 
@@ -252,16 +254,15 @@ class LocalPenalty:
 
 def proximal(x: Point, length: float) -> tuple[Point, float]:
     """A backtracked proximal step, and the step size to try next."""
-    for _ in range(MOST_TRIALS):
-        y = proximal_step(x.problem, x, length)
-        if y is not None:
-            # Barzilai-Borwein step |d|^2 / d.dg, between one and four times the last.
-            change = y.w - x.w
-            curve = float(change @ (y.gradient - x.gradient))
-            fit = float(change @ change) / curve if curve > 0.0 else np.inf
-            return y, float(np.clip(fit, length, 4.0 * length))
-        length *= 0.5
-    return x, length
+    found = first_proximal_step(x, length)
+    if found is None:
+        return x, length
+    length, y = found
+    # Barzilai-Borwein step |d|^2 / d.dg, between one and four times the last.
+    change = y.w - x.w
+    curve = float(change @ (y.gradient - x.gradient))
+    fit = float(change @ change) / curve if curve > 0.0 else np.inf
+    return y, float(np.clip(fit, length, LONGER_STEP * length))
 
 
 def violation_of(point: Point) -> FloatArray:

@@ -21,11 +21,9 @@ from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.line_search import MOST_TRIALS
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
-#: The prox parameter grows at most this often in one step. Source: constants.md: nothing changes
-#: from 30 to 120.
-MOST_TRIALS = 60
 #: Steps in a row without a new least value before rounding is blamed. Source: constants.md: nothing
 #: changes from 50 to 200.
 MOST_WITHOUT_PROGRESS = 100

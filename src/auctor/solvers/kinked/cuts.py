@@ -1,0 +1,157 @@
+"""A cut of the loss at a point that holds for every intercept."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.protocols import Shifts
+from auctor.core.rounding import ROUNDING
+from auctor.core.shift import ShiftedScores
+from auctor.core.types import FloatArray, absolute_sum
+from auctor.problem import Point, Problem
+
+#: Slack allowed when a cut is made independent of the intercept, relative to the null loss, before
+#: a gap is known. Source: constants.md: from 1e-9 to 1e-5 passes change by less than 5 % (3 cases).
+FIRST_CUT_SLACK = 1e-7
+#: First trial change of the intercept, in score units. Source: constants.md: from 0.0025 to 0.04
+#: passes change by less than 4 % (8 cases).
+FIRST_SHIFT = 1e-2
+#: Factor between trial changes of the intercept while they do not bracket the best one. Set by
+#: hand.
+SHIFT_GROWTH = 4.0
+#: Most trials of intercepts. Source: constants.md: nothing changes from 50 to 200.
+MOST_SHIFTS = 100
+
+
+class Query(NamedTuple):
+    """A point with a cut: ``loss >= dscores.scores + offset`` for every intercept."""
+
+    point: Point
+    dscores: FloatArray
+    offset: float
+
+    @property
+    def value(self) -> float:
+        """Objective at the point."""
+        return self.point.value
+
+
+def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
+    """The point with its best intercept, and a cut there that does not depend on the intercept.
+
+    At a kink the cut is a combination of the tangents on both sides, which is below the loss by at
+    most ``accuracy``. The offset is not finite if there is no such cut.
+    """
+    if problem.loss.smooth:
+        point = problem.with_best_intercept(point)
+    if not point.imbalance:
+        return Query(point, point.dscores, _offset(point))
+    loss, scores, target = problem.loss, point.scores, problem.data.target
+    # First the loss's own formula for shifted scores. Its rounding may differ from that of the
+    # evaluated points; if the slopes then have the same sign, shift the scores themselves.
+    for shifts in (loss.shifts(scores, target), ShiftedScores(loss, scores, target)):
+        low, high = (_shifted(problem, point, by) for by in _bracketing_shifts(shifts, accuracy))
+        left, right = _intercept_slope(low), _intercept_slope(high)
+        for end in (low, high):
+            if not end.imbalance:
+                return Query(end, end.dscores, _offset(end))
+        if left < 0.0 < right:
+            break
+    # The combination whose slope in the intercept is 0: share left + (1 - share) right = 0.
+    share = right / (right - left) if left < 0.0 < right else math.nan
+    return Query(
+        low if low.value <= high.value else high,
+        share * low.dscores + (1.0 - share) * high.dscores,
+        share * _offset(low) + (1.0 - share) * _offset(high),
+    )
+
+
+def _bracketing_shifts(shifts: Shifts, accuracy: float) -> tuple[float, float]:
+    """Two intercepts around the best one, whose tangents cross within ``accuracy`` of the loss."""
+    low, high = _bracket(shifts)
+    for k in range(MOST_SHIFTS):
+        left, right = low.slope, high.slope
+        if not left < 0.0 < right:
+            break
+        fall = (low.value - high.value + right * (high.by - low.by)) / (right - left)
+        least = min(low.value, high.value)
+        # The crossing of the tangents; every third trial bisects, so that the bracket shrinks.
+        at = low.by + (fall if k % 3 < 2 else 0.5 * (high.by - low.by))
+        enough = max(accuracy, ROUNDING * abs(least))
+        if least - (low.value + left * fall) <= enough or not low.by < at < high.by:
+            break
+        middle = _Shift.at(shifts, at)
+        low, high = (middle, high) if middle.slope < 0.0 else (low, middle)
+    return low.by, high.by
+
+
+def first_query(problem: Problem, point: Point) -> Query:
+    """The point with its best intercept and a cut there, before a gap is known."""
+    return balanced(problem, point, FIRST_CUT_SLACK * abs(problem.null.loss))
+
+
+class _Shift(NamedTuple):
+    """The loss and its slope in the intercept, after a change of the intercept ``by``."""
+
+    by: float
+    value: float
+    slope: float
+
+    @classmethod
+    def at(cls, shifts: Shifts, by: float) -> _Shift:
+        """Evaluate the loss with the intercept changed ``by``."""
+        shifted = shifts.at(by)
+        return cls(by, shifted.value, shifted.slope)
+
+
+def _bracket(shifts: Shifts) -> tuple[_Shift, _Shift]:
+    """Two changes of the intercept that bracket the minimum of the loss."""
+    low = high = here = _Shift.at(shifts, 0.0)
+    stride = FIRST_SHIFT
+    while math.isfinite(stride) and low.slope * high.slope > 0.0:
+        if here.slope > 0.0:
+            low, high = _Shift.at(shifts, -stride), low
+        else:
+            low, high = high, _Shift.at(shifts, stride)
+        stride *= SHIFT_GROWTH
+    return low, high
+
+
+def _intercept_slope(point: Point) -> float:
+    """Derivative of the loss in the intercept."""
+    return float(point.dscores.sum())
+
+
+def _offset(point: Point) -> float:
+    """Value at zero scores of the tangent at a point, less a bound on its rounding error."""
+    scores, dscores = point.scores, point.dscores
+    along = float(dscores @ scores)
+    rounding = ROUNDING * (abs(point.loss) + absolute_sum(dscores * scores))
+    if point.problem.loss.shift_invariant:  # slopes sum to zero, up to rounding errors
+        largest = max(float(scores.max()), -float(scores.min()))
+        rounding += abs(_intercept_slope(point)) * largest
+    return point.loss - along - rounding
+
+
+def _shifted(problem: Problem, point: Point, by: float) -> Point:
+    """The point with another intercept; no pass over the data."""
+    w = point.w.copy()
+    w[-1] += by
+    return problem.evaluate(w, scores=point.scores + by)
+
+
+def smoothed_cut(problem: Problem, dual: Point | None) -> tuple[tuple[FloatArray, float], ...]:
+    """Cut of the loss from a point of its smoothed form: slope in the coefficients, and offset.
+
+    Empty if the point gives none that holds for every intercept.
+    """
+    if dual is None or dual.imbalance or not dual.exact:
+        return ()
+    offset = dual.tangent
+    if offset is None:
+        offset = dual.loss - float(dual.dscores @ dual.scores)
+    rounding = ROUNDING * (abs(dual.loss) + float(np.abs(dual.dscores) @ np.abs(dual.scores)))
+    return ((problem.coef(dual.gradient), offset - rounding),)
