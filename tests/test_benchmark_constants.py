@@ -1,7 +1,9 @@
 """The benchmark of constants: what it finds, which values it tries, and that patching is undone."""
 
 import ast
+import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -15,6 +17,8 @@ from benchmarks.sections.constants import promising, summary, words
 
 from auctor.solvers import line_search
 from auctor.solvers.sparse import block
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 MODULE = """
 HALF = 0.5
@@ -56,6 +60,18 @@ def test_reads_say_when():
     ]
     several = ast.parse("def f(a, b=HALF, c=3): ...")
     assert list(found.defaults(several)) == [("HALF", "f", "b")]
+
+
+def test_the_results_name_constants_that_exist():
+    page = (RESULTS / "constants.md").read_text(encoding="utf-8")
+    labels = set(re.findall(r"^\| ([a-z_.]+)\.([A-Z_]+)(?: in [\w.]+)? \|", page, re.M))
+    assert len(labels) > 180
+    missing = []
+    for module, name in sorted(labels):
+        path = found.SOURCE / (module.replace(".", "/") + ".py")
+        if not path.is_file() or name not in found.numbers(found.parsed(path)):
+            missing.append(f"{module}.{name}")
+    assert missing == []
 
 
 @pytest.mark.slow  # imports every solver; the tests of single modules show how names are found

@@ -21,6 +21,8 @@ MAX_LINES = 450
 MAX_COMPLEXITY = 20
 #: Lines from which a compiled function needs a comment that says what it computes.
 LONG_KERNEL = 40
+#: Largest whole number that needs no name inside a function of the solvers.
+MAX_PLAIN = 10
 #: Frames a warning may look up to find the caller.
 MAX_STACKLEVEL = 3
 #: Underscored names that Python documents as public.
@@ -228,6 +230,36 @@ def test_constants_of_the_solvers_say_where_they_come_from():
     assert list(unsourced_constants(fine)) == []
     found = {
         path: unsourced_constants(text_of(path))
+        for path in FILES
+        if path.relative_to(SOURCE).parts[0] in ("solvers", "problem")
+    }
+    assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
+
+
+def is_plain(value):
+    """A small whole number or a half: counts, exponents and factors of formulas."""
+    return value == 0.5 or (float(value).is_integer() and abs(value) <= MAX_PLAIN)
+
+
+def unnamed_numbers(text):
+    """Numbers inside functions that are neither plain nor explained by a comment on their line."""
+    comments = comment_lines(text)
+    for function in functions(parsed(text)):
+        if function.name == "examples":  # parameters of solvers that the kit tests
+            continue
+        for node in (part for line in function.body for part in ast.walk(line)):
+            number = isinstance(node, ast.Constant) and numbers(node)
+            if number and not is_plain(node.value) and node.lineno not in comments:
+                yield node
+
+
+def test_numbers_inside_functions_of_the_solvers_have_names():
+    bad = "def f(x, y=0.1):\n    return 0.01 * x if x > 20 else min(x, -1e-14)\n"
+    assert len(list(unnamed_numbers(bad))) == 3
+    fine = "def f(x):\n    # x + a/6\n    return 0.5 * x + 2.0 + x / 12.0  # Simpson's rule\n"
+    assert list(unnamed_numbers(fine)) == []
+    found = {
+        path: unnamed_numbers(text_of(path))
         for path in FILES
         if path.relative_to(SOURCE).parts[0] in ("solvers", "problem")
     }

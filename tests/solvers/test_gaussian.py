@@ -257,7 +257,7 @@ def test_it_is_the_default_unless_matrices_are_too_large(loss, monkeypatch):
     X, y = generate()
     problem = Problem(loss, L2(0.1), as_data(X, y))
     assert choose(problem) == GaussianDiscriminant()
-    monkeypatch.setattr(moments, "MOST", 5)
+    monkeypatch.setattr(moments, "LARGEST_SIZE", 5)
     assert choose(problem) == Lbfgs()
     for data in (X, X[:6].repeat(2, axis=1)):
         with pytest.raises(IncompatibleError, match="GaussianAuc"):

@@ -19,7 +19,7 @@ from auctor.solvers import (
     OrthantWise,
     ProximalQuasiNewton,
 )
-from auctor.solvers.sparse.lhac import BOLDER, CALM, FEW, SHARE, greedy_set
+from auctor.solvers.sparse.lhac import ACCEPTED_STEPS, FEW, SCALE_DECREASE, SHARE, greedy_set
 from auctor.solvers.sparse.models.lowrank import Survey, survey
 
 FAMILY = [
@@ -227,7 +227,7 @@ def test_the_scale_gets_bolder_where_every_step_passes(monkeypatch):
     best = optimum(problem)
     bold = run(problem, Lhac(), best)
     assert bold[-1].pairs.shrink < 0.3 * Lhac().theta_shrink
-    monkeypatch.setattr("auctor.solvers.sparse.lhac.CALM", 10**9)
+    monkeypatch.setattr("auctor.solvers.sparse.lhac.ACCEPTED_STEPS", 10**9)
     plain = run(problem, Lhac(), best)
     assert plain[-1].pairs.shrink == Lhac().theta_shrink
     assert len(bold) < 0.7 * len(plain)
@@ -237,9 +237,9 @@ def test_the_scale_recovers_after_backtracks():
     solver = Lhac(theta_shrink=0.4)
     assert solver._shrink(0.1, 0) == 0.2
     assert solver._shrink(0.3, 0) == 0.4
-    assert solver._shrink(0.3, CALM - 1) == 0.3
-    assert solver._shrink(0.3, CALM) == pytest.approx(BOLDER * 0.3)
-    assert solver._shrink(0.0, CALM) == pytest.approx(0.4 / 30)
+    assert solver._shrink(0.3, ACCEPTED_STEPS - 1) == 0.3
+    assert solver._shrink(0.3, ACCEPTED_STEPS) == pytest.approx(SCALE_DECREASE * 0.3)
+    assert solver._shrink(0.0, ACCEPTED_STEPS) == pytest.approx(0.4 / 30)
 
 
 # --- active sets and budgets, by counts -----------------------------------------------------

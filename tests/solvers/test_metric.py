@@ -33,7 +33,7 @@ def of_all_pairs(X, y, strength):
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(module, "SMALL_WORK", 0)
 
 
 def test_it_is_a_share_of_the_curvature_of_all_pairs_and_the_penalty():
@@ -43,7 +43,7 @@ def test_it_is_a_share_of_the_curvature_of_all_pairs_and_the_penalty():
 
 
 def test_a_sample_is_close_and_no_column_counts_for_less(monkeypatch):
-    monkeypatch.setattr(module, "LEAST", 120)
+    monkeypatch.setattr(module, "LEAST_ROWS", 120)
     monkeypatch.setattr(module, "PER_COLUMN", 1)
     rare = np.column_stack([X, np.zeros(len(X))])
     rare[np.flatnonzero(Y > 0)[0], -1] = 100.0  # hardly in any sample
@@ -59,7 +59,7 @@ def test_a_sample_is_close_and_no_column_counts_for_less(monkeypatch):
 def test_its_passes_are_counted(monkeypatch):
     whole, sampled = problem_of(), problem_of()
     pair_metric(whole)
-    monkeypatch.setattr(module, "LEAST", 120)
+    monkeypatch.setattr(module, "LEAST_ROWS", 120)
     pair_metric(sampled)
     for problem in (whole, sampled):
         assert problem.counts.passes >= 2.0
@@ -73,12 +73,12 @@ def test_where_there_is_none(monkeypatch):
     assert pair_metric(Problem(PairwiseHinge(), L2(1e-3), grouped)) is None
     assert pair_metric(problem_of(RNG.normal(size=(300, 6)), Y)) is None  # round
     assert pair_metric(problem_of(np.zeros((30, 6)), half)) is None
-    monkeypatch.setattr(module, "SMALL", 1801)
+    monkeypatch.setattr(module, "SMALL_WORK", 1801)
     assert pair_metric(problem_of()) is None
 
 
 def test_a_sample_of_repeated_rows_is_that_of_weighted_ones(monkeypatch):
-    monkeypatch.setattr(module, "LEAST", 120)
+    monkeypatch.setattr(module, "LEAST_ROWS", 120)
     weight = RNG.integers(0, 4, 300)
     again = np.repeat(np.arange(300), weight)
     weighted = Problem(PairwiseHinge(), L2(1e-3), as_data(X, Y, weight=weight))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.core.errors import ParameterError
-from auctor.core.types import FloatArray, IntArray
+from auctor.core.types import Array, FloatArray, IntArray
 
 
 def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np.random.Generator:
@@ -27,6 +27,11 @@ def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np
             got=f"{seed!r}",
             todo="Pass an integer.",
         ) from error
+
+
+def kernel_state(rng: np.random.Generator, size: int = 1) -> Array:
+    """State of the random numbers of compiled loops: ``size`` positive 64-bit integers."""
+    return rng.integers(1, 2**63, size=size).astype(np.uint64)
 
 
 #: Fractional part of the golden ratio. As an irrational offset it never coincides with a partial

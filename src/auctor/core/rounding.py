@@ -10,3 +10,5 @@ ROUNDING = 1e-14
 #: Variance, as a share of the mean square, below which a column counts as constant if the variance
 #: is computed as a difference of two sums: a few thousand times machine epsilon.
 VARIANCE_ROUNDING = 1e-12
+#: Replaces a divisor of zero: so small that it changes no other one, and its inverse is finite.
+SMALLEST_DIVISOR = 1e-300

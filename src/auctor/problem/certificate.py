@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from auctor.core.protocols import Penalty
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import absolute_sum
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def bounds_every_column(penalty: Penalty, n_columns: int) -> bool:
     spec = penalty.separable(n_columns)
     if spec is not None and (spec.l1 > 0.0).all():
         return True
-    tiny = np.full(n_columns, 1e-300)
+    tiny = np.full(n_columns, SMALLEST_DIVISOR)
     return penalty.dual_scale(tiny) > 0.0 and penalty.dual_scale(-tiny) > 0.0
 
 

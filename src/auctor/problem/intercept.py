@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: target is zero up to rounding error, and would be no unit. Source: constants.md: nothing changes
 #: from 1e-11 to 1e-7.
 SMALLEST_NULL = 1e-9
+#: Least gradient entry of the null model, as a share of the sum of the sizes of its terms: far
+#: above rounding error. Set by hand.
+LEAST_SLOPE = 1e-10
 
 
 class NullModel:
@@ -86,7 +89,7 @@ class NullModel:
             steepest = float(np.abs(start.gradient).max(initial=0.0))
             size = math.sqrt(float(sizes.sum()) * float(squares.max(initial=0.0)))
             # Cauchy-Schwarz bounds the sum of the absolute terms of a gradient entry by ``size``.
-            self._slope = max(steepest, 1e-10 * size)
+            self._slope = max(steepest, LEAST_SLOPE * size)
         return self._slope
 
 

@@ -28,6 +28,7 @@ from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Splits
 from auctor.core.protocols import Data, Loss, Shifts
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data.placed import PlacedRows
@@ -120,7 +121,7 @@ class PlacedLoss:
         y, weight = self._labels(target)
         # Weight of every shard, as a share of all rows.
         totals = [float(one.sum()) for one in weight.parts] if weight else self.holder.lengths
-        shares = [one / max(sum(totals), 1e-300) for one in totals]
+        shares = [one / max(sum(totals), SMALLEST_DIVISOR) for one in totals]
         return self.holder.keep("placed_rows", y, weight, PerShard(shares))
 
     def _labels(self, target: Target) -> tuple[PerShard, PerShard | None]:

@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from auctor.core.checks import check_int
 from auctor.core.errors import ParameterError
 from auctor.core.needs import Need
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray
 from auctor.problem import Problem
 from auctor.solvers.base import State
@@ -204,7 +205,7 @@ class Lbfgs:
         direction = self._direction(memory, gradient)
         scaled = memory.count or self.metric is not None
         # Without any scale, the first trial moves w by 1 in the l1 norm.
-        first = 1.0 if scaled else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
+        first = 1.0 if scaled else 1.0 / max(SMALLEST_DIVISOR, float(np.abs(gradient).sum()))
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
             exhausted = memory.count == 0

@@ -139,6 +139,13 @@ MOST_TRIALS = 60
 #: ends runs of steps that make no progress. Source: constants.md: 0.225 takes 1.21 times the passes
 #: and 1.04 times the CPU seconds (1 case), 0.975 changes nothing.
 POLISHED = 0.9
+#: Most trials of `wolfe`. Set by hand.
+MOST_WOLFE = 40
+#: Factor between trials of `wolfe` until the minimum is bracketed. Set by hand.
+EXTRAPOLATION = 4.0
+#: Least distance of a trial of `wolfe` from both ends of the bracket, as a share of its width. Set
+#: by hand.
+SAFEGUARD = 0.1
 
 
 def sizes(first: float = 1.0, shrink: float = SHRINK, most: int = MOST_TRIALS) -> Iterator[float]:
@@ -253,7 +260,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
     # ``low`` has sufficient decrease and a negative slope; a minimum lies between it and ``high``.
     low, high = start, None
     best: _Bound | None = None
-    for _ in range(40):
+    for _ in range(MOST_WOLFE):
         trial = ray.at(step)
         new = _Bound(step, trial.value, trial.slope)
         decreased = new.value <= start.value + ARMIJO * step * start.slope
@@ -267,12 +274,12 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
         else:
             low = new
         if high is None:  # no bracket yet: extrapolate
-            step *= 4.0
+            step *= EXTRAPOLATION
             continue
         width = high.step - low.step
-        if width <= 1e-14 * high.step:
+        if width <= ROUNDING * high.step:
             break
-        step = low.step + width * min(max(_interpolate(low, high), 0.1), 0.9)
+        step = low.step + width * min(max(_interpolate(low, high), SAFEGUARD), 1.0 - SAFEGUARD)
     return None if best is None else ray.at(best.step)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.protocols import PointwiseLoss
+from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import dual as kernels
 from auctor.kernels.linalg.rows import first_duplicates
@@ -151,7 +152,7 @@ class DualCoordinateAscent:
             spread=spread,
             order=distinct.rows.copy(),
             active=distinct.rows.size,
-            random=rng.integers(1, 2**63, size=self.blocks).astype(np.uint64),
+            random=kernel_state(rng, self.blocks),
         )
         return replace(state, dual=_dual_point(problem, point, state))
 

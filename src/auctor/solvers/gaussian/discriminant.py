@@ -19,12 +19,14 @@ from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import DataWarning, IncompatibleError, ParameterError
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Access, Need
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes, expected_error
 from auctor.problem import Problem
 from auctor.solvers.base import State
 from auctor.solvers.gaussian.moments import (
+    CONSTANT_VARIANCE,
     ClassMoments,
     Covariance,
     check_covariance,
@@ -45,10 +47,10 @@ LOGITS = np.linspace(-14.0, 14.0, 57)
 RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
 #: Largest absolute t outside (0, 1) that is tried. Source: constants.md: nothing changes from 1e4
 #: to 1e8.
-FAR = 1e6
+LARGEST_T = 1e6
 #: Number of basis directions with the smallest, and with the largest, ratio of the class variances
 #: that are tried on their own. Source: constants.md: nothing changes from 4 to 16.
-ENDS = 8
+EXTREME_DIRECTIONS = 8
 #: Local minima of the first grid that are refined. Source: constants.md: nothing changes from 1 to
 #: 6.
 REFINED = 3
@@ -57,7 +59,22 @@ REFINED = 3
 SEPARATED = 1e4
 #: Variance of a class's scores, as a share of the squared difference of the means, below which the
 #: scores count as constant. Source: constants.md: nothing changes from 1e-10 to 1e-6.
-PILED = 1e-8
+CONSTANT_SCORES = 1e-8
+#: Standard deviation of the scores, as a share of the sum of its terms, that is rounding error:
+#: some hundred thousand times machine epsilon, as variances are differences. Set by hand.
+DEVIATION_ROUNDING = 1e-10
+#: Parts in which the first grid is evaluated, which bounds the memory. Set by hand.
+GRID_PARTS = 8
+#: Accuracy of the logit of t in the search between two points of the grid. Set by hand.
+LOGIT_ACCURACY = 1e-9
+#: Most L-BFGS iterations of the last refinement. Set by hand.
+REFINE_STEPS = 500
+#: Largest gradient entry at which that refinement ends: rounding error, for unit variances.
+REFINE_GRADIENT = 1e-13
+#: Pairs in the memory of that refinement. Set by hand.
+REFINE_MEMORY = 20
+#: Most secant steps for t. Set by hand.
+SECANT_STEPS = 30
 
 
 class MomentLoss(Protocol):
@@ -232,7 +249,7 @@ def _log_odds_scale(moments: ClassMoments, w: FloatArray) -> float:
 def _constant(moments: ClassMoments, w: FloatArray) -> npt.NDArray[np.bool_]:
     """Whether each class's variance is tiny compared with the difference of the means."""
     apart = float(moments.contrast @ w)
-    return np.asarray((moments.scores(w)[1] <= PILED * apart * apart) & (apart > 0.0))
+    return np.asarray((moments.scores(w)[1] <= CONSTANT_SCORES * apart * apart) & (apart > 0.0))
 
 
 def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) -> None:
@@ -259,7 +276,7 @@ def _auc_direction(moments: ClassMoments) -> FloatArray:
     # The residual is the part of the contrast outside the range of a singular covariance: there
     # the classes differ without any variance.
     if moments.diagonal:
-        varies = total > 1e-28 * float(total.max(initial=0.0))
+        varies = total > CONSTANT_VARIANCE * float(total.max(initial=0.0))
         best = np.where(varies, contrast / np.where(varies, total, 1.0), 0.0)
         residual = np.where(varies, 0.0, contrast)
     else:
@@ -272,8 +289,8 @@ def _auc_direction(moments: ClassMoments) -> FloatArray:
 def _separation(moments: ClassMoments, w: FloatArray) -> float:
     """Difference of the mean scores over their standard deviation; 0 if it is not positive."""
     apart, variance = float(moments.contrast @ w), float((moments.spread(w) @ w).sum())
-    rounding = (1e-10 * float(np.abs(w) @ np.sqrt(moments.variances.sum(axis=0)))) ** 2
-    return apart / math.sqrt(max(variance, rounding, 1e-300)) if apart > 0.0 else 0.0
+    rounding = (DEVIATION_ROUNDING * float(np.abs(w) @ np.sqrt(moments.variances.sum(axis=0)))) ** 2
+    return apart / math.sqrt(max(variance, rounding, SMALLEST_DIVISOR)) if apart > 0.0 else 0.0
 
 
 class _Search:
@@ -291,11 +308,11 @@ class _Search:
     def best(self) -> FloatArray:
         """Best coefficients: minima of grids, refined along t, then by L-BFGS in all directions."""
         if not self.shifted:
-            return self._polish(min(map(self._along, RATIOS), key=self._error))
-        starts = [self._along(1.0), *self._beyond()]
+            return self._polish(min(map(self._best_for_ratio, RATIOS), key=self._error))
+        starts = [self._best_for_ratio(1.0), *self._outside_starts()]
         return self._secant(min(map(self._polish, starts), key=self._error))
 
-    def _beyond(self) -> list[FloatArray]:
+    def _outside_starts(self) -> list[FloatArray]:
         """The best coefficients for t below 0, for t above 1, and the best single direction.
 
         If the mean score of a class is on the wrong side of the threshold, more variance lowers its
@@ -305,12 +322,13 @@ class _Search:
         # The mixed variances t S+ + (1 - t) S- are positive for low < t < high.
         first, second = self.variance
         more, less = first > second, first < second
-        low = float(np.max(second[more] / (second - first)[more], initial=-FAR))
-        high = float(np.min(second[less] / (second - first)[less], initial=FAR))
+        low = float(np.max(second[more] / (second - first)[more], initial=-LARGEST_T))
+        high = float(np.min(second[less] / (second - first)[less], initial=LARGEST_T))
         share = scipy.special.expit(LOGITS)
         # Single directions with extreme ratios of the class variances, in both signs.
         by_ratio = np.argsort(first / floored(second))
-        ends = np.unique(np.concatenate((by_ratio[:ENDS], by_ratio[-ENDS:])))
+        count = EXTREME_DIRECTIONS
+        ends = np.unique(np.concatenate((by_ratio[:count], by_ratio[-count:])))
         single = np.zeros((first.size, ends.size))
         single[ends, np.arange(ends.size)] = 1.0
         tried = (
@@ -336,12 +354,11 @@ class _Search:
     def _at_logits(self, logits: FloatArray, ratio: float) -> FloatArray:
         return self._weights(scipy.special.expit(logits), ratio)
 
-    def _along(self, ratio: float) -> FloatArray:
+    def _best_for_ratio(self, ratio: float) -> FloatArray:
         """Best coefficients for one ratio of the means: local minima of the grid, refined."""
         # Values on the grid of t, then the local minima, lowest first.
-        values = np.concatenate(
-            [self.value(self._at_logits(some, ratio)) for some in np.array_split(LOGITS, 8)]
-        )
+        parts = np.array_split(LOGITS, GRID_PARTS)
+        values = np.concatenate([self.value(self._at_logits(part, ratio)) for part in parts])
         inner = np.r_[True, values[1:] <= values[:-1]] & np.r_[values[:-1] <= values[1:], True]
         lowest = sorted(np.flatnonzero(inner), key=lambda i: values[i])[:REFINED]
         if not self.shifted:
@@ -360,7 +377,7 @@ class _Search:
             lambda x: float(self.value(self._at_logits(np.array([x]), ratio))[0]),
             bounds=ends,
             method="bounded",
-            options={"xatol": 1e-9},
+            options={"xatol": LOGIT_ACCURACY},
         )
         return float(found.x)
 
@@ -377,7 +394,12 @@ class _Search:
             w,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": 500, "ftol": 0.0, "gtol": 1e-13, "maxcor": 20},
+            options={
+                "maxiter": REFINE_STEPS,
+                "ftol": 0.0,
+                "gtol": REFINE_GRADIENT,
+                "maxcor": REFINE_MEMORY,
+            },
         )
         values = self.value(np.column_stack((w, found.x)))
         return cast(FloatArray, found.x) if values[1] <= values[0] else w
@@ -397,7 +419,7 @@ class _Search:
             t = share(w)
             miss = share(self._weights(np.array([t]))[:, 0]) - t
             step = miss
-            for _ in range(30):
+            for _ in range(SECANT_STEPS):
                 t += step
                 before, miss = miss, share(self._weights(np.array([t]))[:, 0]) - t
                 if not math.isfinite(miss) or miss in (0.0, before):

@@ -15,11 +15,12 @@ from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.needs import Access
 from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
+from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import ClassRows, FloatArray, IntArray
 
 #: Largest matrix that is decomposed, in columns, or in rows if those are fewer. Source:
 #: constants.md: nothing changes from 2000 to 8000.
-MOST = 4000
+LARGEST_SIZE = 4000
 #: Entries up to which a dense copy of wide data is made: 1 GB as float64. Source: constants.md:
 #: nothing changes from 1 << 26 to 1 << 28.
 DENSE_ENTRIES = 1 << 27
@@ -29,6 +30,11 @@ CANCELLED = 1e-7
 #: Eigenvalues below this share of the largest count as zero; a few thousand times machine epsilon.
 #: Source: constants.md: nothing changes from 1e-14 to 1e-10.
 RANK = 1e-12
+#: Variance, as a share of the largest, below which a column counts as constant: the square of a
+#: rounding error of about 50 times machine epsilon.
+CONSTANT_VARIANCE = 1e-28
+#: Entries of a dense chunk of rows: 32 MB as float64. Set by hand.
+CHUNK_ENTRIES = 1 << 22
 
 #: ``"full"``, ``"diagonal"``, blocks of column indices, or the width of a band around the diagonal.
 Covariance: TypeAlias = str | int | Sequence[Sequence[int]]
@@ -59,7 +65,7 @@ class ClassMoments:
     def contrast(self) -> FloatArray:
         """Difference of the means; differences within rounding error are set to zero."""
         apart = self.mean[0] - self.mean[1]
-        rounding = 1e-14 * np.abs(self.mean).max(axis=0)
+        rounding = ROUNDING * np.abs(self.mean).max(axis=0)
         return np.asarray(np.where(np.abs(apart) <= rounding, 0.0, apart))
 
     @property
@@ -106,7 +112,7 @@ class ClassMoments:
         total = self.covariance[0] + self.covariance[1]
         scale = unit_scale(np.diag(total))
         values, vectors = eigh(total * scale * scale[:, None], check_finite=False)
-        kept = values > RANK * max(float(values[-1]), 1e-300)
+        kept = values > RANK * max(float(values[-1]), SMALLEST_DIVISOR)
         # Whiten the sum S+ + S-, then rotate so that S+ is diagonal; S- = I - S+ then is, too.
         white = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
         share, rotation = eigh(white.T @ self.covariance[0] @ white, check_finite=False)
@@ -121,7 +127,7 @@ class ClassMoments:
 
 def unit_scale(variance: FloatArray) -> FloatArray:
     """``1 / standard deviation`` of every column, 0 for constant columns."""
-    flat = variance <= 1e-28 * float(variance.max(initial=0.0))
+    flat = variance <= CONSTANT_VARIANCE * float(variance.max(initial=0.0))
     return np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, variance)))
 
 
@@ -141,7 +147,7 @@ def outnumbered(data: Data) -> bool:
 
 def fits(data: Data) -> bool:
     """Whether the covariance of the columns, or the Gram matrix of the rows, is small enough."""
-    return min(data.n_rows, data.n_columns) <= MOST
+    return min(data.n_rows, data.n_columns) <= LARGEST_SIZE
 
 
 def class_moments(
@@ -190,14 +196,14 @@ def class_moments(
         variance = np.stack(squares) - mean * mean
         # Mean square less squared mean: variances that cancel are computed from centred columns.
         again = np.flatnonzero((variance < CANCELLED * mean * mean).any(axis=0))
-        for low in range(0, again.size, MOST):
-            some = again[low : low + MOST]
+        for low in range(0, again.size, LARGEST_SIZE):
+            some = again[low : low + LARGEST_SIZE]
             variance[:, some] = _centred_variance(data, mean, some)
         return ClassMoments(prior, mean, np.maximum(variance, 0.0), lambda w: w)
-    if data.n_columns > MOST:
+    if data.n_columns > LARGEST_SIZE:
         raise IncompatibleError(
             "GaussianDiscriminant",
-            needs=f"at most {MOST} columns for this covariance",
+            needs=f"at most {LARGEST_SIZE} columns for this covariance",
             got=data.n_columns,
             todo="Use covariance='diagonal', or the loss GaussianAuc.",
         )
@@ -283,7 +289,7 @@ def check_covariance(who: str, covariance: object) -> None:
 
 def _strips(data: Data, rows: ClassRows) -> list[tuple[FloatArray, FloatArray]]:
     """Dense copies of a class's rows in chunks of 32 MB, with the rows' weights."""
-    size = max(1, (1 << 22) // data.n_columns)
+    size = max(1, CHUNK_ENTRIES // data.n_columns)
     cuts = range(0, rows.rows.size, size)
     return [
         (data.rows(rows.rows[low : low + size]).to_dense(), rows.share[low : low + size])
@@ -328,10 +334,10 @@ def _banded(matrix: FloatArray, width: int) -> FloatArray:
 def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     """Moments of wide data in an orthonormal basis of its centred rows."""
     n = data.n_rows
-    if n > MOST:
+    if n > LARGEST_SIZE:
         raise IncompatibleError(
             "GaussianDiscriminant",
-            needs=f"at most {MOST} rows or columns",
+            needs=f"at most {LARGEST_SIZE} rows or columns",
             got=f"{n} rows and {data.n_columns} columns",
             todo="Use the loss GaussianAuc, or covariance='diagonal'.",
         )
@@ -339,7 +345,7 @@ def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     inner = _inner_products(data, centre, work)
     # inner = V diag(values) V', so V sqrt(values) are the centred rows in an orthonormal basis.
     values, vectors = eigh(inner, check_finite=False)
-    kept = values > RANK * max(float(values[-1]), 1e-300)
+    kept = values > RANK * max(float(values[-1]), SMALLEST_DIVISOR)
     root, vectors = np.sqrt(values[kept]), vectors[:, kept]
     rows = vectors * root
     mean, covariance = [], []

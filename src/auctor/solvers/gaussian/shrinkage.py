@@ -8,8 +8,13 @@ import numpy as np
 
 from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.solvers.gaussian.moments import ClassMoments, class_moments, class_shares
+
+#: Least distance of a shrinkage intensity from 1 in the equivalent ridge, which would be infinite.
+#: Set by hand.
+LEAST_REST = 1e-6
 
 
 class Shrinkage(NamedTuple):
@@ -72,7 +77,7 @@ def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None
     total = moments.covariance[0] + moments.covariance[1]
     level = float(levels.sum())
     common = _intensity(sum(noises), float((total * total).sum()), level, d)
-    return Shrinkage(found[0], found[1], common * level / max(1.0 - common, 1e-6))
+    return Shrinkage(found[0], found[1], common * level / max(1.0 - common, LEAST_REST))
 
 
 def _column_means(data: Data) -> FloatArray:
@@ -87,4 +92,4 @@ def average_variances(moments: ClassMoments, d: int) -> FloatArray:
 def _intensity(noise: float, size: float, level: float, d: int) -> float:
     """Shrinkage intensity: noise over the squared distance from the target, at most 1."""
     distance = size - d * level * level
-    return min(1.0, noise / distance) if distance > 1e-14 * size else 1.0
+    return min(1.0, noise / distance) if distance > ROUNDING * size else 1.0

@@ -24,6 +24,10 @@ HASTE = 5
 #: Cuts by which the buffer grows; small, because each cut has an entry per column. Source:
 #: constants.md: nothing changes from 8 to 32.
 ROOM = 16
+#: Cuts that the first buffer holds. Set by hand.
+FIRST_CAPACITY = 32
+#: Least number of unused cuts that are dropped at once. Set by hand.
+LEAST_DROPPED = 8
 
 
 class Lowest(NamedTuple):
@@ -63,7 +67,7 @@ class Bundle:
         """Store a cut."""
         n = self.count
         if n == self.offset.size:
-            self._grow(max(32, 2 * n))
+            self._grow(max(FIRST_CAPACITY, 2 * n))
         if n == self.cuts.shape[0]:
             self.cuts.resize((n + ROOM, self.root.size), refcheck=False)  # in place if possible
         np.divide(slope, self.root, out=self.cuts[n])
@@ -132,7 +136,7 @@ class Bundle:
         kept = self.unused[:n] <= patience
         keep = np.flatnonzero(kept)
         m = keep.size
-        if n - m < max(8, n // 4):
+        if n - m < max(LEAST_DROPPED, n // 4):
             return
         place = np.cumsum(kept) - 1
         self.active[: self.size] = place[self.active[: self.size]]

@@ -19,8 +19,8 @@ from auctor.solvers.relay import Relay, RelayState, Stage
 
 #: Steps in which the gap must fall to `FALL` times its size; otherwise another solver takes over.
 #: Source: constants.md: nothing changes from 20 to 80.
-PATIENCE = 40
-#: Largest ratio of the gaps after and before `PATIENCE` steps. Source: constants.md: nothing
+SLOW_STEPS = 40
+#: Largest ratio of the gaps after and before `SLOW_STEPS` steps. Source: constants.md: nothing
 #: changes from 0.2 to 0.95.
 FALL = 0.8
 
@@ -106,10 +106,10 @@ class AsRows(Relay):
 
 
 def _slow(problem: Problem, state: RelayState) -> bool:
-    """Whether the gap has not fallen by enough in the last `PATIENCE` steps."""
-    if state.steps % PATIENCE:
+    """Whether the gap has not fallen by enough in the last `SLOW_STEPS` steps."""
+    if state.steps % SLOW_STEPS:
         return False
-    before = state.gaps[-PATIENCE - 1] if state.steps > PATIENCE else math.inf
+    before = state.gaps[-SLOW_STEPS - 1] if state.steps > SLOW_STEPS else math.inf
     return state.gaps[-1] > FALL * before
 
 

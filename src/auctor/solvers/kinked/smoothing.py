@@ -31,6 +31,12 @@ NARROWEST_START = 1e-6
 #: the CPU seconds without this limit. Source: constants.md: from 0.025 to 0.4 passes change by less
 #: than 3 % (1 case).
 NARROW_ENOUGH = 0.1
+#: Largest ratio of the gap at the first width to the smallest gap of all widths that were tried:
+#: the widest such width is taken. Set by hand.
+GOOD_START = 1.5
+#: Ratio to the smallest gap from which gaps count as rising again, which ends the trials. Set by
+#: hand.
+RISING_GAP = 2.0
 #: Plain smoothing: a smoothed problem is solved when its gap is at most this share of the smoothing
 #: error. Source: constants.md: from 0.05 to 0.8 passes change by less than 4 % (9 cases).
 SOLVED = 0.2
@@ -261,7 +267,7 @@ def smoothed_problem(problem: Problem, width: float) -> Problem:
 
 
 def first_width(problem: Problem, given: Point, shrink: float) -> float:
-    """The largest width whose gap at a point is within 1.5 times the smallest gap.
+    """The largest width whose gap at a point is within `GOOD_START` times the smallest gap.
 
     Problems of small width are slow, so the largest good width is the best start.
     """
@@ -275,8 +281,8 @@ def first_width(problem: Problem, given: Point, shrink: float) -> float:
         same = dual.scores is given.scores
         point = given if same else problem.evaluate(dual.w, scores=dual.scores)
         gaps.append(problem.certificate(point, dual).gap)
-        if min(gaps[-2:]) > 2.0 * min(gaps) or widths[-1] <= NARROW_ENOUGH * min(gaps):
+        if min(gaps[-2:]) > RISING_GAP * min(gaps) or widths[-1] <= NARROW_ENOUGH * min(gaps):
             break  # the gaps rise again, or a smaller width cannot reduce them
         widths.append(widths[-1] * shrink)
     pairs = zip(widths, gaps[1:], strict=False)
-    return next(width for width, gap in pairs if gap <= 1.5 * min(gaps))
+    return next(width for width, gap in pairs if gap <= GOOD_START * min(gaps))

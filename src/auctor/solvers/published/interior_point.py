@@ -29,6 +29,8 @@ LONG_STEP = 0.5
 #: Ridge added to unpenalised columns in the Woodbury system, relative to their curvature. Set by
 #: hand; no case of constants.md reads it.
 TRACE = 1e-6
+#: Least barrier weight, as a share of the objective: far below its rounding error.
+LEAST_BARRIER = 1e-18
 
 
 class Barrier(NamedTuple):
@@ -149,7 +151,7 @@ class InteriorPoint:
     @staticmethod
     def _least(point: Point) -> float:
         """A barrier weight below the rounding error of the objective."""
-        return 1e-18 * abs(point.value)
+        return LEAST_BARRIER * abs(point.value)
 
     def _next(
         self, problem: Problem, spec: SeparableSpec, point: Point, mu: float, length: float

@@ -9,7 +9,7 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
-from auctor.core.rounding import ROUNDING
+from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
@@ -87,7 +87,8 @@ class OrthantWise:
         direction = -pairs.solve(steepest) if pairs.count else -steepest
         # Keep only components along which the steepest descent also falls.
         direction[direction * steepest >= 0.0] = 0.0
-        first = 1.0 if pairs.count else 1.0 / max(1e-300, float(np.linalg.norm(direction)))
+        length = max(SMALLEST_DIVISOR, float(np.linalg.norm(direction)))
+        first = 1.0 if pairs.count else 1.0 / length
         new = self._search(problem, state, steepest, direction, first)
         if new is None:
             exhausted = not pairs.count

@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
+from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.finite_sum import svrg_epoch
 from auctor.problem import Problem
@@ -18,7 +19,7 @@ from auctor.solvers.specs import spec_of
 
 #: Consecutive rounds without a decrease after which the solver has stalled. Set by hand; no case of
 #: constants.md reads it.
-PATIENCE = 10
+STALL_ROUNDS = 10
 
 
 class CentredRows(NamedTuple):
@@ -138,7 +139,7 @@ class ProxSvrg:
         below = np.concatenate(([0.0], np.cumsum(chance)))
         apart = rows.means[1] - rows.means[0]
         curve = 2.0 * (total + float(apart @ apart))
-        random = rng.integers(1, 2**63, size=1).astype(np.uint64)
+        random = kernel_state(rng)
         length = self.length / curve if curve > 0.0 else 1.0
         return SvrgState(point, rows, below, scale, length, random)
 
@@ -174,5 +175,5 @@ class ProxSvrg:
             length=0.5 * state.length,
             random=random,
             without_progress=without_progress,
-            stalled=without_progress >= PATIENCE,
+            stalled=without_progress >= STALL_ROUNDS,
         )

@@ -10,6 +10,8 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
+from auctor.core.rng import kernel_state
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.finite_sum import spdam_epoch
 from auctor.problem import Problem
@@ -18,7 +20,9 @@ from auctor.solvers.published.prox_svrg import CentredRows, centred_rows
 
 #: Consecutive passes without a decrease after which the solver has stalled. Source: constants.md:
 #: nothing changes from 25 to 100.
-PATIENCE = 50
+STALL_PASSES = 50
+#: Batches in one pass over the data by default. Set by hand.
+BATCHES = 100
 
 
 class Lengths(NamedTuple):
@@ -131,7 +135,7 @@ class Spdam:
         problem.counts.passes += 1
         # Sum of multiplier times centred row; the class means are subtracted by their total weight.
         pull = problem.data.gradient(weight) - mass @ rows.means
-        random = rng.integers(1, 2**63, size=1).astype(np.uint64)
+        random = kernel_state(rng)
         return SpdamState(
             point, rows, scale, np.arange(n), multipliers, pull, point.w, random, point.value
         )
@@ -139,12 +143,12 @@ class Spdam:
     def step(self, problem: Problem, state: SpdamState) -> SpdamState:
         """Random batches with as many rows in all as one pass over the data."""
         rows, n = state.rows, state.rows.rows.size
-        batch = min(n, math.ceil(n / 100) if self.batch is None else self.batch)
+        batch = min(n, math.ceil(n / BATCHES) if self.batch is None else self.batch)
         # The saddle-point form has half the loss, so half the ridge.
         ridge = 0.5 * problem.ridge
         # Step sizes depend on the longest scaled row.
         longest = float((state.scale**2 * rows.square).max())
-        use = lengths(float(ridge.min()), max(longest, 1e-300), n, batch)
+        use = lengths(float(ridge.min()), max(longest, SMALLEST_DIVISOR), n, batch)
         order, random = state.order.copy(), state.random.copy()
         multipliers, pull = state.multipliers.copy(), state.pull.copy()
         w, extrapolated = state.point.w.copy(), state.extrapolated.copy()
@@ -184,5 +188,5 @@ class Spdam:
             random,
             best,
             without_progress,
-            stalled=without_progress >= PATIENCE,
+            stalled=without_progress >= STALL_PASSES,
         )

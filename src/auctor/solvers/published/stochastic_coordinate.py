@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.linalg import floored
 from auctor.core.needs import Need
+from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.stochastic import stochastic_epoch
 from auctor.kernels.losses.pointwise import curve_bound
@@ -22,11 +23,13 @@ from auctor.solvers.specs import spec_of
 REFRESH = 25
 #: Consecutive epochs without a decrease after which the solver has stalled. Source: constants.md:
 #: nothing changes from 10 to 40.
-PATIENCE = 20
+STALL_EPOCHS = 20
+#: Relative increase of the curvature bounds: some thousand times their rounding error.
+BOUND_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class StochasticState(State):
+class CoordinateState(State):
     """The point, the curvature bounds (``beta``), the generator's state and two counters.
 
     ``without_progress`` counts the epochs since the objective fell.
@@ -69,7 +72,7 @@ class StochasticCoordinateDescent:
         | Need.COLUMNS
     )
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> StochasticState:
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> CoordinateState:
         """State at the starting point."""
         point = problem.with_best_intercept(feasible(problem, w))
         bound = curve_bound(problem.loss) * problem.data.target.share
@@ -79,10 +82,10 @@ class StochasticCoordinateDescent:
             beta = np.full_like(beta, beta.max(initial=0.0))
         # Rounding errors must not put a bound below the curvature; an empty column must not divide
         # by zero.
-        beta = floored(beta * (1.0 + 1e-12))
-        return StochasticState(point, beta, rng.integers(1, 2**63, size=1).astype(np.uint64))
+        beta = floored(beta * (1.0 + BOUND_ROUNDING))
+        return CoordinateState(point, beta, kernel_state(rng))
 
-    def step(self, problem: Problem, state: StochasticState) -> StochasticState:
+    def step(self, problem: Problem, state: CoordinateState) -> CoordinateState:
         """One epoch: as many random coordinate steps as there are columns."""
         point, epoch = state.point, state.epoch + 1
         loss: Any = problem.loss
@@ -111,6 +114,5 @@ class StochasticCoordinateDescent:
         known = None if epoch % REFRESH == 0 else scores
         new = problem.with_best_intercept(problem.evaluate(joined, scores=known))
         without_progress = 0 if new.value < point.value else state.without_progress + 1
-        return StochasticState(
-            new, state.beta, random, epoch, without_progress, stalled=without_progress >= PATIENCE
-        )
+        stalled = without_progress >= STALL_EPOCHS
+        return CoordinateState(new, state.beta, random, epoch, without_progress, stalled=stalled)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.needs import Need
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.solvers.base import State
@@ -60,7 +61,8 @@ class Bfgs:
         point, inverse = state.point, state.inverse
         gradient = problem.total_gradient(point)
         direction = -gradient if inverse is None else -(inverse @ gradient)
-        first = 1.0 / max(1e-300, float(np.abs(gradient).sum())) if inverse is None else 1.0
+        size = max(SMALLEST_DIVISOR, float(np.abs(gradient).sum()))
+        first = 1.0 / size if inverse is None else 1.0
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
             return BfgsState(point, stalled=inverse is None)

@@ -14,6 +14,12 @@ from auctor.problem.hessian import DENSE_ENTRIES, Hessian
 from auctor.solvers.base import State
 from auctor.solvers.smooth.conjugate import truncated_cg
 
+#: Relative accuracy of the conjugate gradients; the next step corrects the rest. Set by hand.
+CG_ACCURACY = 1e-8
+#: Most conjugate-gradient iterations per parameter. Set by hand.
+MOST_CG_PER_PARAM = 10
+
+
 #: Parameters up to which the Hessian is formed and factorised. Source: constants.md: nothing
 #: changes from 750 to 3000.
 DIRECT_PARAMS = 1500
@@ -64,8 +70,8 @@ class Exact:
             hessian.matvec,
             gradient,
             lambda v: v / scale,
-            rtol=1e-8,
-            max_iter=10 * problem.n_params,
+            rtol=CG_ACCURACY,
+            max_iter=MOST_CG_PER_PARAM * problem.n_params,
         ).step
 
 

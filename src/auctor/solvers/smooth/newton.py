@@ -31,6 +31,20 @@ DAMPING_FACTOR = 4.0
 #: does not change the solution: 400 residuals of 10,000 columns, 4 of a million. Source:
 #: benchmarks/results/scale.md, F-beta with l2 in one block and in shards.
 RESIDUAL_BYTES = 64 << 20
+#: Ratio of the actual to the predicted decrease below which a step is shortened and later ones are
+#: damped more. Source: Nocedal and Wright, Numerical optimization, algorithm 4.1.
+POOR_RATIO = 0.25
+#: Ratio of the actual to the predicted decrease from which later steps are damped less. Source:
+#: Nocedal and Wright, Numerical optimization, algorithm 4.1.
+GOOD_RATIO = 0.75
+#: Ratio of the actual to the predicted decrease from which the damping shrinks twice: the model was
+#: too cautious. Set by hand.
+BETTER_RATIO = 1.2
+#: Strong Wolfe condition of the search along a poor step, as a share of the first slope. Source:
+#: Nocedal and Wright, Numerical optimization, section 3.1.
+POOR_STEP_SLOPE = 0.1
+#: Bytes of a stored residual and its image, per parameter.
+BYTES_PER_PARAM = 16
 
 
 @dataclass(frozen=True)
@@ -97,9 +111,9 @@ class Newton:
         # Trust-region ratio: accept good steps, search along the others.
         ratio = (point.value - full.value) / predicted
         adjusted = replace(state, damping=_adjusted(state.damping, ratio))
-        if ratio > 0.25:
+        if ratio > POOR_RATIO:
             return self._moved(problem, adjusted, full)
-        return self._moved(problem, adjusted, wolfe(ray, curvature=0.1))
+        return self._moved(problem, adjusted, wolfe(ray, curvature=POOR_STEP_SLOPE))
 
     @staticmethod
     def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
@@ -142,14 +156,15 @@ class Newton:
 
 def _stored_residuals(problem: Problem) -> int:
     """Residuals to reorthogonalise: none if rows are in memory, where a product takes less time."""
-    return 0 if Access.ROWS in problem.data.access else RESIDUAL_BYTES // (16 * problem.n_params)
+    in_memory = Access.ROWS in problem.data.access
+    return 0 if in_memory else RESIDUAL_BYTES // (BYTES_PER_PARAM * problem.n_params)
 
 
 def _adjusted(damping: float, ratio: float) -> float:
     """Damping of the next step; ``ratio`` is the actual decrease over the predicted one."""
-    if ratio < 0.25:
+    if ratio < POOR_RATIO:
         return max(DAMPING_FACTOR * damping, FIRST_DAMPING)
-    if ratio < 0.75:
+    if ratio < GOOD_RATIO:
         return damping
-    less = DAMPING_FACTOR if ratio < 1.2 else DAMPING_FACTOR * DAMPING_FACTOR
+    less = DAMPING_FACTOR if ratio < BETTER_RATIO else DAMPING_FACTOR * DAMPING_FACTOR
     return damping / less if damping > LEAST_DAMPING else 0.0

@@ -25,21 +25,21 @@ SHARE = 0.25
 FLOOR = 1e-8
 #: Least number of sampled rows; fewer estimate the curvature of all pairs too badly. Source:
 #: constants.md: from 1250 to 5000 passes change by less than 5 % (1 case).
-LEAST = 2500
+LEAST_ROWS = 2500
 #: Least number of sampled rows per column. Source: constants.md: 6 changes nothing, 24 takes 0.89
 #: times the passes and 0.95 times the CPU seconds (1 case).
 PER_COLUMN = 12
 #: Distinct rows times columns below which plain L-BFGS steps cost less than the preconditioner.
 #: Source: constants.md: 10_000 takes 0.89 times the passes and 0.75 times the CPU seconds (1 case),
 #: 40_000 changes nothing.
-SMALL = 20_000
+SMALL_WORK = 20_000
 #: No preconditioner if the mean of the squared eigenvalues is below this multiple of their squared
 #: mean: the problem is then well conditioned. Source: constants.md: nothing changes from 1.125 to
 #: 3.
-ROUND = 1.5
+EQUAL_EIGENVALUES = 1.5
 #: No preconditioner if the variance of a column is below this share of its mean square: the
 #: variance is then mostly rounding error. Source: constants.md: nothing changes from 1e-10 to 1e-6.
-NARROW = 1e-8
+LOST_VARIANCE = 1e-8
 
 
 def pair_metric(problem: Problem) -> FloatArray | None:
@@ -52,7 +52,7 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     """
     fits = problem.n_params <= FACTOR_PARAMS and problem.data.target.groups is None
     lacks = (Need.PAIR_LOSS | Need.GRAM | Need.ROWS) & ~problem.provides
-    if lacks or not fits or problem.n_distinct * problem.n_columns < SMALL:
+    if lacks or not fits or problem.n_distinct * problem.n_columns < SMALL_WORK:
         return None
     # Hessian of the pairwise square, without the ridge, on all or sampled rows.
     rows = _sample(problem)
@@ -62,7 +62,7 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     matrix = hessian.matrix()
     diagonal = np.diag_indices_from(matrix)
     matrix[diagonal] -= problem.ridge
-    if np.any(matrix[diagonal] < NARROW * rows.square_gradient(hessian.row_curvature)):
+    if np.any(matrix[diagonal] < LOST_VARIANCE * rows.square_gradient(hessian.row_curvature)):
         return None
     # A sample may miss rare columns: raise their diagonal to that of all rows.
     if not whole:
@@ -73,7 +73,8 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     matrix[diagonal] += problem.ridge
     # Sum of squared entries = sum of squared eigenvalues; trace = sum of eigenvalues.
     entries = matrix[diagonal]
-    if entries.size * float((matrix * matrix).sum()) <= ROUND * float(entries.sum()) ** 2:
+    squares = entries.size * float((matrix * matrix).sum())
+    if squares <= EQUAL_EIGENVALUES * float(entries.sum()) ** 2:
         return None
     matrix[diagonal] += np.where(entries > 0.0, FLOOR * entries, entries.max())
     try:
@@ -92,7 +93,7 @@ def _of_square(problem: Problem) -> Hessian:
 
 def _sample(problem: Problem) -> Data:
     """Systematic sample of the distinct rows, half of each class; all rows if they are few."""
-    data, size = problem.data, max(LEAST, PER_COLUMN * problem.n_columns)
+    data, size = problem.data, max(LEAST_ROWS, PER_COLUMN * problem.n_columns)
     if problem.n_distinct <= size:
         return data
     duplicates, drawn = data.duplicate_rows, []

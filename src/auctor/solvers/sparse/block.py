@@ -49,6 +49,17 @@ CROWDED = 0.95
 #: count as uncorrelated. Source: constants.md: 2.25 takes 1.43 times the passes (1 case), 21
 #: changes nothing.
 UNCORRELATED = 6.0
+#: Accuracy of an inner problem, as a share of the outer violation, below which a failed step means
+#: that the solver has stalled. Set by hand.
+FINEST_FRACTION = 1e-6
+#: Factor on that accuracy after a failed step. Set by hand.
+FRACTION_DECREASE = 0.01
+#: Share of stored entries from which columns count as dense. Set by hand.
+DENSE = 0.3
+#: Multiply-adds that BLAS makes in the time of one of a sweep. Set by hand.
+BLAS_SPEED = 8.0
+#: Curvature of rows without any, as a share of the largest: it bounds the steps. Set by hand.
+LEAST_CURVATURE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -131,8 +142,9 @@ class BlockCoordinateDescent:
         found = self._search(problem, point, working, inner)
         if found is None:
             # No step was found: solve the next model more accurately, or stop.
-            tight = state.fraction < 1e-6
-            return replace(state, gram=shared, fraction=0.01 * state.fraction, stalled=tight)
+            tight = state.fraction < FINEST_FRACTION
+            fraction = FRACTION_DECREASE * state.fraction
+            return replace(state, gram=shared, fraction=fraction, stalled=tight)
         return BlockState(
             problem.with_best_intercept(found), shared, self.fraction, sweeps, state.control
         )
@@ -209,7 +221,7 @@ def crowded_control(
     much larger than that of a column.
     """
     n, d, point = problem.data.n_rows, problem.n_columns, state.point
-    if is_tall(problem) or n < d or problem.data.n_entries < 0.3 * n * d:
+    if is_tall(problem) or n < d or problem.data.n_entries < DENSE * n * d:
         return None
     # Columns that matter: nonzero ones or, at w = 0, those that violate optimality.
     busy = int(np.count_nonzero(problem.coef(point.w)))
@@ -243,8 +255,8 @@ def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool
             size = state.gram.chosen.size + int((state.gram.slot[working.chosen] < 0).sum())
     entries = columns.indptr[working.chosen + 1] - columns.indptr[working.chosen]
     each = float(entries.sum()) / max(1, working.chosen.size)
-    dense = each >= 0.3 * problem.data.n_rows
-    build, slow = (each / 8.0, 2.0) if dense else (each, 4.0)
+    dense = each >= DENSE * problem.data.n_rows
+    build, slow = (each / BLAS_SPEED, 2.0) if dense else (each, 4.0)
     return size * (build + sweeps) <= slow * each * sweeps
 
 
@@ -258,10 +270,10 @@ def block_violation(problem: Problem, spec: BlockSpec, point: Point) -> FloatArr
 
 
 def row_curvature(problem: Problem, point: Point) -> FloatArray:
-    """Curvature of the rows; zeros are raised to 1e-3 of the largest, which bounds the steps."""
+    """Curvature of the rows; zeros are raised to a share of the largest, which bounds the steps."""
     h = problem.loss.curvature(point.scores, problem.data.target).diagonal
     largest = float(h.max(initial=0.0))
     share = problem.data.target.share
     if largest == 0.0:
         return share
-    return np.where((h > 0.0) | (share == 0.0), h, 1e-3 * largest)
+    return np.where((h > 0.0) | (share == 0.0), h, LEAST_CURVATURE * largest)

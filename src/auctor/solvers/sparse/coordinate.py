@@ -8,6 +8,7 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
+from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
@@ -72,7 +73,7 @@ class CoordinateDescent:
             hessian = problem.hessian(point)
             gram = hessian.matrix()
             gram[np.diag_indices_from(gram)] -= problem.ridge
-        random = rng.integers(1, 2**63, size=1).astype(np.uint64)
+        random = kernel_state(rng)
         return CoordinateState(point, gram, random, np.arange(problem.n_columns))
 
     def step(self, problem: Problem, state: CoordinateState) -> CoordinateState:

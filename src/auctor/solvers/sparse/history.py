@@ -15,12 +15,12 @@ from auctor.solvers.specs import spec_of
 
 #: Number of earlier points in the history. Source: constants.md: from 2 to 8 passes change by less
 #: than 1 % (2 cases).
-MOST = 4
+KEPT_POINTS = 4
 #: Passes over the data spent on columns that stay at 0 but whose error bound was too wide, after
 #: which the whole gradient is computed again: by then that would have been cheaper. Source:
 #: constants.md: 0.25 takes 0.94 times the passes and 0.97 times the CPU seconds (2 cases), 4 takes
 #: 1.24 times the passes and 1.09 times the CPU seconds (2 cases).
-PATIENCE = 1.0
+WASTED_PASSES = 1.0
 
 
 class Estimate(NamedTuple):
@@ -42,8 +42,8 @@ class GradientHistory:
         n, d = problem.data.n_rows, problem.n_columns
         share = problem.data.target.share
         self._inverse = 1.0 / np.where(share > 0.0, share, np.inf)
-        self._slopes, self._pulled = np.zeros((MOST, n)), np.zeros((MOST, d))
-        self._gram = np.zeros((MOST, MOST))
+        self._slopes, self._pulled = np.zeros((KEPT_POINTS, n)), np.zeros((KEPT_POINTS, d))
+        self._gram = np.zeros((KEPT_POINTS, KEPT_POINTS))
         self._count = 0
         self._spent = 0.0
         self._latest: tuple[FloatArray, FloatArray, float] | None = None
@@ -51,12 +51,12 @@ class GradientHistory:
         self._column_norms = np.sqrt(problem.data.square_gradient(share))
 
     def __len__(self) -> int:
-        return min(self._count, MOST)
+        return min(self._count, KEPT_POINTS)
 
     def add(self, dscores: FloatArray, pulled: FloatArray) -> None:
         """Store the derivatives and gradient of a point in place of the oldest."""
         products, own = self._products(dscores)
-        at = self._count % MOST
+        at = self._count % KEPT_POINTS
         self._count += 1
         self._slopes[at], self._pulled[at] = dscores, pulled
         # Keep the Gram matrix of the stored derivatives up to date.
@@ -102,7 +102,7 @@ class GradientHistory:
             store.columns.indptr, out, error, norms, w, spec.l1, wanted
         )
         self._spent += wasted / max(1, problem.data.n_entries)
-        if self._spent > PATIENCE:
+        if self._spent > WASTED_PASSES:
             return self._full(problem, point)
         problem.counts.passes += entries / max(1, problem.data.n_entries)
         kernels.dots_at(*store.columns, wanted[:count], point.dscores, out)

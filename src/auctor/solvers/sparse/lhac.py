@@ -47,20 +47,20 @@ SHARE = 0.5
 STREAK = 5
 #: Consecutive steps accepted at the first trial after which the scale of the matrix shrinks.
 #: Source: constants.md: from 10 to 40 passes change by less than 5 % (3 cases).
-CALM = 20
+ACCEPTED_STEPS = 20
 #: Factor on the scale per step from then on. Source: constants.md: 0.2 changes passes by less than
 #: 1 % (3 cases), 0.95 takes 1.10 times the passes (3 cases).
-BOLDER = 0.8
+SCALE_DECREASE = 0.8
 #: Smallest scale, as a share of its first value. Source: constants.md: 0.008333 takes 1.04 times
 #: the passes (1 case), 0.1333 takes 1.66 times the passes (1 case).
-BOLDEST = 1.0 / 30.0
+LEAST_SCALE = 1.0 / 30.0
 #: Factor on the scale after a step that needed several trials. Source: constants.md: from 1.25 to 5
 #: passes change by less than 2 % (2 cases).
-TIMID = 2.0
+SCALE_INCREASE = 2.0
 #: Relative decrease below which a step does not count as accepted at the first trial: the test may
 #: have passed by rounding error. Source: constants.md: 1e-13 changes nothing, 1e-9 takes 1.42 times
 #: the passes (1 case).
-FAINT = 1e-11
+CLEAR_DECREASE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Lhac:
             return replace(state, streak=STREAK, stalled=exhausted)
         streak = state.streak + 1 if greedy else 0
         # Only clear decreases count: tiny ones may pass the test by rounding.
-        clear = point.value - done.point.value > FAINT * abs(point.value)
+        clear = point.value - done.point.value > CLEAR_DECREASE * abs(point.value)
         calm = state.calm + 1 if done.trials == 1 and clear else 0
         pairs.shrink = self._shrink(pairs.shrink, calm)
         new = advance(problem, state, done)
@@ -192,10 +192,10 @@ class Lhac:
     def _shrink(self, shrink: float, calm: int) -> float:
         """The next factor on the scale, after ``calm`` steps without a backtrack."""
         if calm == 0:
-            return min(TIMID * shrink, self.theta_shrink)
-        if calm < CALM:
+            return min(SCALE_INCREASE * shrink, self.theta_shrink)
+        if calm < ACCEPTED_STEPS:
             return shrink
-        return max(BOLDER * shrink, BOLDEST * self.theta_shrink)
+        return max(SCALE_DECREASE * shrink, LEAST_SCALE * self.theta_shrink)
 
     def _free_set(self, state: LhacState) -> tuple[Array, bool]:
         """Coordinates that may move, and whether the greedy rule left some out."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
+from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.problem import PathMemory, Point, Problem, WarmStart
 from auctor.problem.hessian import FACTOR_PARAMS
@@ -29,27 +30,27 @@ GATHER_SHARE = 0.25
 GRAM_COLUMNS = 1500
 #: Passes over the data above which a new Hessian is expensive. Source: constants.md: from 1.25 to 5
 #: passes change by less than 2 % (1 case).
-DEAR = 2.0
+EXPENSIVE = 2.0
 #: Passes over the data above which a new Hessian is very expensive. Source: constants.md: 5 takes
 #: 1.18 times the passes (9 cases), 80 changes nothing.
-VERY_DEAR = 20.0
+VERY_EXPENSIVE = 20.0
 #: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is very
 #: expensive. Source: constants.md: from 0.125 to 0.875 passes change by less than 1 % (1 case).
-DEAREST_DRIFT = 0.5
+VERY_EXPENSIVE_DRIFT = 0.5
 #: Relative change of the rows' curvature up to which a Hessian is reused on a path, where the next
 #: point needs it too. Source: constants.md: from 0.05 to 0.8 passes change by less than 4 % (3
 #: cases).
 PATH_DRIFT = 0.2
 #: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is
 #: expensive. Source: constants.md: from 0.025 to 0.4 passes change by less than 2 % (9 cases).
-DEAR_DRIFT = 0.1
+EXPENSIVE_DRIFT = 0.1
 #: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is cheap.
 #: Source: constants.md: from 0.0025 to 0.04 passes change by less than 2 % (12 cases).
 CHEAP_DRIFT = 0.01
 #: Ratio of the summed violations after and before a step on a reused Hessian above which it is
 #: replaced, if a new one is very expensive. Source: constants.md: nothing changes from 0.175 to
 #: 0.925.
-DEAREST_SLOW = 0.7
+VERY_EXPENSIVE_SLOW = 0.7
 #: Ratio of the summed violations after and before a step on a reused Hessian above which it is
 #: replaced, in all other cases. Source: constants.md: 0.075 changes passes by less than 2 % (7
 #: cases), 0.825 takes 1.07 times the passes (4 cases).
@@ -77,6 +78,22 @@ MODEL_SHARE = 0.1
 #: Dense entries up to which a path makes a copy by columns: 512 MB. Source: constants.md: nothing
 #: changes from 1 << 25 to 1 << 27.
 COPIED_ENTRIES = 1 << 26
+#: Accuracy of a Hessian model, as a share of the largest violation. Set by hand.
+MODEL_ACCURACY = 0.01
+#: Least accuracy of any model, as a share of the violation. Set by hand.
+ROUGHEST_ACCURACY = 0.3
+#: Sweeps over a matrix in the time of a sweep over columns. Set by hand.
+MATRIX_SWEEPS = 10
+#: Gradient of a column, as a share of its l1, from which it is added to a model or a copy: the next
+#: working sets will need it. Set by hand.
+NEARLY_ACTIVE = 0.8
+#: Factor on the inner tolerance if one sweep was enough. Set by hand.
+TOLERANCE_DECREASE = 0.25
+#: Factor on the inner tolerance after a failed line search. Set by hand.
+FAILURE_DECREASE = 0.01
+#: Inner tolerance, as a share of the summed violations, at which a failed line search means that
+#: the solver has stalled: some thousand times their rounding error.
+FINEST_TOLERANCE = 1e-12
 
 
 @dataclass
@@ -155,7 +172,7 @@ class ProximalNewton:
             point = point if math.isfinite(point.value) else feasible(problem, w)
         else:
             point = feasible(problem, w)
-        random = rng.integers(1, 2**63, size=1).astype(np.uint64)
+        random = kernel_state(rng)
         state = ProximalNewtonState(
             point=self._stored(problem, problem.with_best_intercept(point)),
             store=memory.part(SharedColumns).store,
@@ -232,11 +249,12 @@ class ProximalNewton:
         model = self._model(problem, state, spec, chosen)
         if problem.memory is not None:
             problem.memory.part(Shared).model = model
-        # Inner tolerance: 1 % of the violation, but not finer than the target gap needs.
+        # Inner tolerance: a share of the violation, but not finer than the target gap needs.
         worst = float(violation.max())
-        tol = min(max(0.01 * worst, self._tolerance_for_gap(problem, point)), 0.3 * worst)
+        enough = self._tolerance_for_gap(problem, point)
+        tol = min(max(MODEL_ACCURACY * worst, enough), ROUGHEST_ACCURACY * worst)
         direction, change = model.descend(
-            problem, point, spec, max_sweeps=10 * self.max_sweeps, tol=tol
+            problem, point, spec, max_sweeps=MATRIX_SWEEPS * self.max_sweeps, tol=tol
         )
         if change is None:
             change = problem.score_change(direction)
@@ -264,7 +282,7 @@ class ProximalNewton:
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
         if few and path:
             # Add columns whose gradient is near l1: the next points of the path will need them.
-            near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
+            near = np.abs(problem.coef(point.gradient)) > NEARLY_ACTIVE * spec.l1
             near[chosen] = True
             chosen = np.flatnonzero(near)
         # A Hessian of all columns, of new columns added to the last, or of the working set.
@@ -287,7 +305,7 @@ class ProximalNewton:
         store = state.store
         if store is None or not store.covers(chosen, problem.n_columns):
             # Add columns whose gradient is near l1: the next working sets will need them.
-            near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
+            near = np.abs(problem.coef(point.gradient)) > NEARLY_ACTIVE * spec.l1
             near[chosen] = True
             store = self._gather(problem, np.flatnonzero(near))
             if problem.memory is not None:
@@ -298,13 +316,13 @@ class ProximalNewton:
         proven = state.proven.copy()
         proven[candidates] = proven_zero(problem, point, spec, store, candidates)
         chosen = chosen[~(at_zero & proven[chosen])]
-        tol = min(state.inner_tol, 0.3 * float(violation.sum()))
+        tol = min(state.inner_tol, ROUGHEST_ACCURACY * float(violation.sum()))
         found = descend(
             problem, point, spec, store, chosen,
             max_sweeps=self.max_sweeps, tol=tol, random=state.random,
         )  # fmt: skip
         # One sweep was enough: the inner tolerance was too loose.
-        easier = 0.25 * tol if found.sweeps == 1 else tol
+        easier = TOLERANCE_DECREASE * tol if found.sweeps == 1 else tol
         return found, replace(state, store=store, inner_tol=easier, proven=proven)
 
     @staticmethod
@@ -325,8 +343,8 @@ def _after_failure(
         return replace(state, model=None)
     if by_matrix and model is not None and model.sampled:
         return replace(state, model=None, whole=True)
-    tight = by_matrix or state.inner_tol <= 1e-12 * float(violation.sum())
-    return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
+    tight = by_matrix or state.inner_tol <= FINEST_TOLERANCE * float(violation.sum())
+    return replace(state, inner_tol=FAILURE_DECREASE * state.inner_tol, stalled=tight)
 
 
 def _without_poor_model(
@@ -338,7 +356,7 @@ def _without_poor_model(
         return state
     left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
     before, after = float(violation.sum()), float(left.sum())
-    slow = DEAREST_SLOW if model.cost > VERY_DEAR else SLOW
+    slow = VERY_EXPENSIVE_SLOW if model.cost > VERY_EXPENSIVE else SLOW
     if not model.fresh and after > slow * before:
         return replace(state, model=None)
     if model.fresh and after > SAMPLED_SLOW * before:
@@ -348,11 +366,11 @@ def _without_poor_model(
 
 def _drift(model: MatrixModel, path: bool) -> float:
     """Relative change of the rows' curvature up to which a model is reused."""
-    if model.cost > VERY_DEAR:
-        return DEAREST_DRIFT
+    if model.cost > VERY_EXPENSIVE:
+        return VERY_EXPENSIVE_DRIFT
     if path:
         return PATH_DRIFT
-    return DEAR_DRIFT if model.cost > DEAR else CHEAP_DRIFT
+    return EXPENSIVE_DRIFT if model.cost > EXPENSIVE else CHEAP_DRIFT
 
 
 def _has_history(problem: Problem) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from auctor.core.checks import check_vector
 from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 
@@ -30,7 +31,9 @@ MOST_CUTS = 200
 MOST_ENTRIES = 1 << 22
 #: Entry of a scaled dual vector beyond which, if the vector is still in the dual ball, the norm
 #: counts as 0. Source: constants.md: nothing changes from 1e98 to 1e102.
-FAR = 1e100
+LARGEST_ENTRY = 1e100
+#: Factor between trials of that scale. Set by hand.
+STRETCH = 1e6
 
 
 def strength_max(problem: Problem) -> float:
@@ -183,13 +186,13 @@ def _dual_norm(norm: Penalty, v: FloatArray) -> float:
     for every K: the signs that the penalty allows then keep every coefficient at 0.
     """
     largest = float(np.abs(v).max())
-    tiny = np.full_like(v, 1e-300)
+    tiny = np.full_like(v, SMALLEST_DIVISOR)
     _need_kink(norm, norm.dual_scale(tiny) > 0.0 and norm.dual_scale(-tiny) > 0.0)
     if largest == 0.0:
         return 0.0
     stretch = 1.0 / largest
     while (scale := norm.dual_scale(stretch * v)) == 1.0:
-        if stretch * largest > FAR:
+        if stretch * largest > LARGEST_ENTRY:
             return 0.0
-        stretch *= 1e6
+        stretch *= STRETCH
     return 1.0 / (stretch * scale)

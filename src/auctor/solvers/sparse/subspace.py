@@ -30,6 +30,17 @@ WHOLE = 0.7
 #: Relative tolerance of the conjugate gradients. Source: constants.md: 0.05 changes passes by less
 #: than 3 % (8 cases), 0.8 takes 1.33 times the passes (5 cases) and fails in 3 cases.
 RESIDUAL = 0.2
+#: Accuracy on the working set below which a failed step means that the solver has stalled. Set by
+#: hand.
+FINEST_FRACTION = 1e-6
+#: Factor on that accuracy after a failed step. Set by hand.
+FRACTION_DECREASE = 0.1
+#: Factor on the damping after a full Newton step; its inverse after any other. Set by hand.
+DAMPING_DECREASE = 0.25
+#: Damping after the first shortened Newton step, in [0, 1]. Set by hand.
+FIRST_DAMPING = 0.25
+#: Damping below which it becomes 0. Set by hand.
+LEAST_DAMPING = 0.01
 #: Largest factor between the step sizes of two proximal steps. Set by hand.
 LONGER_STEP = 4.0
 #: Trial lengths of a Newton step. Set by hand.
@@ -145,8 +156,9 @@ class SubspaceNewton:
             total.passes += share * part_counts.passes
             total.evaluations += part_counts.evaluations
         if x is start:
-            tight = state.fraction < 1e-6
-            return replace(state, control=control, fraction=0.1 * state.fraction, stalled=tight)
+            tight = state.fraction < FINEST_FRACTION
+            fraction = FRACTION_DECREASE * state.fraction
+            return replace(state, control=control, fraction=fraction, stalled=tight)
         return SubspaceState(
             problem.with_best_intercept(part.leave(problem, x)), control, self.fraction
         )
@@ -208,8 +220,8 @@ class SubspaceNewton:
         if not found.step.any():
             return y, damping
         moved = problem.score_change(found.step)
-        less = 0.25 * damping if damping > 0.01 else 0.0
-        more = min(1.0, max(4.0 * damping, 0.25))
+        less = DAMPING_DECREASE * damping if damping > LEAST_DAMPING else 0.0
+        more = min(1.0, max(damping / DAMPING_DECREASE, FIRST_DAMPING))
 
         def trial(size: float) -> Point:
             w = y.w + size * found.step

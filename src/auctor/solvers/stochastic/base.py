@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.result import Counts
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
@@ -158,7 +159,8 @@ class Stochastic(ABC):
         """The step size with the lowest objective on a sample of rows after a few batches."""
         problem = batches.problem
         # Unit of the steps: one over the mean squared row length plus the ridge.
-        unit = 1.0 / max(float(problem.column_squares.sum()) + float(problem.ridge.max()), 1e-300)
+        squares = float(problem.column_squares.sum()) + float(problem.ridge.max())
+        unit = 1.0 / max(squares, SMALLEST_DIVISOR)
         rows = min(RANGE_BATCHES * self.batch, batches.size)
         judge = batches.draw(rows)
         tried = {}

@@ -8,6 +8,7 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.solvers.lbfgs import Memory
@@ -20,6 +21,9 @@ from auctor.solvers.stochastic.base import (
     StochasticState,
     gradient_at,
 )
+
+#: Factor on a step that was too long. Set by hand.
+STEP_DECREASE = 0.9
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ class SubsampledNewton(Stochastic):
         found = truncated_cg(
             hessian.matvec, gradient, lambda v: v, rtol=self.forcing, max_iter=self.max_cg
         )
-        trial = backtrack(Ray(rows, point, found.step), step, shrink=0.9, armijo=self.armijo)
+        ray = Ray(rows, point, found.step)
+        trial = backtrack(ray, step, shrink=STEP_DECREASE, armijo=self.armijo)
         if trial is not None:
             iterate.w = trial.point.w
 
@@ -140,7 +145,7 @@ class StochasticLbfgs(Stochastic):
         if pairs is None or not pairs.count:
             # No curvature is known yet: divide by the mean squared row length plus the ridge.
             squares = batches.problem.column_squares.sum() + batches.problem.ridge.max()
-            direction = gradient / max(float(squares), 1e-300)
+            direction = gradient / max(float(squares), SMALLEST_DIVISOR)
         else:
             direction = pairs.solve(gradient)
         if iterate.size == 1.0:

@@ -33,6 +33,9 @@ FIRST_STEPS = 20
 #: rounding errors of the Gram matrix have ended progress. Source: constants.md: nothing changes
 #: from 30 to 120.
 NEXT_STEPS = 60
+#: Relative difference of the columns' scales up to which a `Span` is shared along a path: some
+#: thousand times machine epsilon, a rounding error.
+SAME_SCALE = 1e-12
 
 
 class Span(NamedTuple):
@@ -167,7 +170,7 @@ def _span(problem: Problem) -> tuple[Span, float]:
     strength = float(l2.max())
     scale = strength / l2
     last = (problem.memory or PathMemory()).part(LastSpan)
-    if last.span is None or not np.allclose(last.span.scale, scale, rtol=1e-12, atol=0.0):
+    if last.span is None or not np.allclose(last.span.scale, scale, rtol=SAME_SCALE, atol=0.0):
         last.span = _build_span(problem, scale)
     return last.span, strength
 

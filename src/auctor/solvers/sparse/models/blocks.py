@@ -29,6 +29,12 @@ PLAIN_SWEEPS = 8
 #: takes 0.95 times the passes and 1.03 times the CPU seconds (6 cases), 10 takes 1.05 times the
 #: passes (6 cases).
 DEPTH = 5
+#: Least bound of a block's eigenvalues, as a share of the largest bound. Set by hand.
+LEAST_BOUND = 1e-10
+#: Least eigenvalue of a block, as a share of its bound: a few thousand times its rounding error.
+LEAST_EIGENVALUE = 1e-12
+#: Added to the diagonal of the system of an extrapolation, as a share of its trace. Set by hand.
+EXTRAPOLATION_RIDGE = 1e-12
 
 #: Arguments that describe the blocks to both inner kernels, in their order.
 Arguments: TypeAlias = tuple[
@@ -120,8 +126,8 @@ def decompose(working: WorkingSet, flat: FloatArray) -> Matrices:
         vectors[square] = basis.reshape(-1, m * m)
         bound[which] = found[:, -1]
     top = float(bound.max(initial=0.0)) or 1.0
-    bound = np.maximum(bound, 1e-10 * top)
-    values = np.maximum(values, 1e-12 * np.repeat(bound, sizes))
+    bound = np.maximum(bound, LEAST_BOUND * top)
+    values = np.maximum(values, LEAST_EIGENVALUE * np.repeat(bound, sizes))
     return Matrices(bound, flat, values, vectors, turned)
 
 
@@ -246,7 +252,7 @@ class Inner(ABC):
         scale = float(np.trace(matrix))
         if not scale > 0.0:
             return
-        matrix[np.diag_indices_from(matrix)] += 1e-12 * scale
+        matrix[np.diag_indices_from(matrix)] += EXTRAPOLATION_RIDGE * scale
         share = np.asarray(np.linalg.solve(matrix, np.ones(DEPTH)), dtype=np.float64)
         if not np.isfinite(share).all() or not abs(float(share.sum())) > 0.0:
             return

@@ -14,7 +14,9 @@ from auctor.solvers.sparse.models.shared import InterceptRow
 #: Least curvature of a column, as a share of what it would be if every row had the curvature of the
 #: row with the most. Source: constants.md: from 1e-8 to 1e-4 passes change by less than 3 % (2
 #: cases).
-FLAT = 1e-6
+LEAST_CURVATURE = 1e-6
+#: Curvature added to every column, as a share of its own. Set by hand.
+DAMPING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def floor_of(point: Point, h: FloatArray, index: IntArray) -> FloatArray | float
     if (h[share > 0.0] > 0.0).all():
         return 0.0
     top = float(np.divide(h, share, out=np.zeros_like(h), where=share > 0.0).max())
-    least: FloatArray = FLAT * top * point.problem.column_squares[index]
+    least: FloatArray = LEAST_CURVATURE * top * point.problem.column_squares[index]
     return least
 
 
@@ -178,4 +180,4 @@ def damping(diagonal: FloatArray, gradient: FloatArray) -> FloatArray:
     the longest step 1.
     """
     top = float(diagonal.max(initial=0.0)) or float(np.abs(gradient).max(initial=0.0))
-    return np.where(diagonal > 0.0, 1e-10 * diagonal, top)
+    return np.where(diagonal > 0.0, DAMPING * diagonal, top)

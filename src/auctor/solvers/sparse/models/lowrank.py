@@ -16,6 +16,7 @@ import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.linalg import floored
+from auctor.core.rng import kernel_state
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
@@ -27,6 +28,14 @@ from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 #: Steps in a row without a new least value before rounding is blamed. Source: constants.md: nothing
 #: changes from 50 to 200.
 MOST_WITHOUT_PROGRESS = 100
+#: Squared change of a coordinate, as a share of its scale, below which a pass has converged. Set by
+#: hand.
+TINY_STEP = 1e-20
+#: The same for exact subproblems: the square of a rounding error.
+EXACT_STEP = 1e-28
+#: Decrease of the loss along the difference that measures its curvature, as a share of the excess
+#: over the infimum. Set by hand.
+DIFFERENCE = 1e-3
 
 ORDERS = {"cyclic": kernels.CYCLIC, "shuffled": kernels.SHUFFLED, "iid": kernels.IID}
 
@@ -60,8 +69,8 @@ class Inner(NamedTuple):
     @classmethod
     def seeded(cls, rng: np.random.Generator, order: str, *, exact: bool = False) -> Inner:
         """Random state from ``rng``; exact runs go on until steps vanish in rounding."""
-        state = rng.integers(1, 2**63, size=1).astype(np.uint64)
-        return cls(ORDERS[order], 1e-28 if exact else 1e-20, state)
+        state = kernel_state(rng)
+        return cls(ORDERS[order], EXACT_STEP if exact else TINY_STEP, state)
 
 
 class Candidate(NamedTuple):
@@ -226,7 +235,7 @@ def curvature_along_gradient(problem: Problem, point: Point, metric: FloatArray)
     if not 0.0 < excess < math.inf:
         excess = abs(point.loss) or 1.0
     change = -problem.score_change(direction)
-    step = 1e-3 * excess / square
+    step = DIFFERENCE * excess / square
     near = problem.loss.value_grad(point.scores + step * change, problem.data.target)[1]
     curve = float(change @ (near - point.dscores)) / (step * square)
     problem.counts.evaluations += 1

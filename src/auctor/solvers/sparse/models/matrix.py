@@ -22,7 +22,7 @@ SWEEPS = 100
 #: Added to the diagonal of a singular matrix, for a unit diagonal, before a Newton step on the
 #: support: far above machine epsilon, far below any curvature that matters. Source: constants.md:
 #: nothing changes from 1e-13 to 1e-9.
-FLAT = 1e-11
+SINGULAR_RIDGE = 1e-11
 #: Factor by which a Newton step on the support may enlarge the largest weight. A longer step comes
 #: from a direction without curvature, and is dropped. Source: constants.md: nothing changes from
 #: 2500 to 40000.
@@ -166,7 +166,7 @@ def _on_support(
         tilt = slope[index] + l1[index] * np.sign(at) + l2[index] * at
         block = matrix[np.ix_(index, index)]
         block[np.diag_indices_from(block)] += l2[index]
-        step = -spd_solve(block, floor=FLAT)(tilt)
+        step = -spd_solve(block, floor=SINGULAR_RIDGE)(tilt)
         if not np.isfinite(step).all() or not float(tilt @ step) < 0.0:
             break
         # The nearest point on the way where a weight changes its sign or meets its bound.
