@@ -130,6 +130,11 @@ def test_the_metric_can_be_trained_and_listed(add_module, monkeypatch):
     assert model.score(X, Y) == pytest.approx(right - np.mean(Y < 0))
     assert right > np.mean(Y < 0) + 0.1
     assert "accuracy_gain" in {part.name.split("(")[0] for part in parts(Kind.METRICS)}
+    monkeypatch.syspath_prepend(ROOT / "docs" / "tools")
+    import result_pages
+
+    for table in ("metrics", "metric_guide"):
+        assert '| `"accuracy_gain"` | `hinge`, `logistic` |' in result_pages.TABLES[table]()
 
 
 def test_the_command_runs(add_module, monkeypatch, tmp_path):

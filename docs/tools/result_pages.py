@@ -1,7 +1,7 @@
-"""Measured numbers, from ``benchmarks/results`` only.
+"""Tables of the pages: measured numbers, from ``benchmarks/results`` only, and the metrics.
 
 ``python docs/tools/result_pages.py`` writes the tables of the README and the guides again after a
-benchmark.
+benchmark, or after a new metric.
 """
 
 import re
@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import metric_tables
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-#: Pages with tables of measured numbers.
+#: Pages with such tables.
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("measured.md", "which.md")),
+    *(ROOT / "docs" / name for name in ("measured.md", "which.md", "choose.md")),
 ]
 
 
@@ -287,7 +289,20 @@ def _titled(suite: str, section: str, title: str) -> str:
     return _table(head, rows)
 
 
-_ALL = (honest, speed, quality, quality_all, coldstart, which_f1, which_cost, which_auc)
+def metrics() -> str:
+    """The metrics with their surrogates and thresholds."""
+    head, *rows = metric_tables.metrics()
+    return _table(head, rows)
+
+
+def metric_guide() -> str:
+    """Which metric suits which use of the scores."""
+    head, *rows = metric_tables.metric_guide()
+    return _table(head, rows)
+
+
+_MEASURED = (honest, speed, quality, quality_all, coldstart, which_f1, which_cost, which_auc)
+_ALL = (*_MEASURED, metrics, metric_guide)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in _ALL}
 _PLACE = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 

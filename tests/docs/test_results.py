@@ -8,7 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/measured.md", "docs/which.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/measured.md", "docs/which.md", "docs/choose.md"]
+)
 def test_tables_are_up_to_date(page):
     import result_pages
 

@@ -49,28 +49,12 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     Parameters
     ----------
     metric : str or loss object
-        A name from the table below, with its number if it has one: ``"precision_at_k(100)"``.
-        ``auctor list metrics`` prints all names. A loss object such as
+        A name, with its number if it has one: ``"precision_at_k(100)"``. ``auctor list metrics``
+        and the guide `docs/choose.md` have all names. A loss object such as
         ``auctor.losses.PairwiseHinge(0.1)`` is minimised itself.
     surrogate : str
-        The loss that is minimised in place of the metric. "auto" is the first one in the table:
-
-        =================  ========================================================================
-        metric             surrogates
-        =================  ========================================================================
-        auc                logistic, hinge, squared_hinge, square, exponential, gaussian, pointwise
-        partial_auc(fpr)   logistic, pairwise, hinge
-        average_precision  logistic, pairwise, max_margin
-        prbep              logistic, pairwise, max_margin
-        precision_at_k(k)  logistic, pairwise, max_margin
-        recall_at_k(k)     logistic, pairwise, max_margin
-        fbeta(beta)        logistic, pairwise, max_margin
-        error              hinge, logistic, squared_hinge, gaussian
-        balanced_error     hinge, logistic, squared_hinge
-        cost(ratio)        hinge, logistic, squared_hinge
-        log_loss           logistic
-        =================  ========================================================================
-
+        The loss that is minimised in place of the metric. "auto" is the first one that ``auctor
+        list metrics`` shows for the metric.
         "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
         "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
         ``cost(10)`` means that a false negative costs as much as ten false positives.

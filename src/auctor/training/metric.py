@@ -120,43 +120,8 @@ _BY_ROW = {
 }
 
 
-#: The metrics by the names that users type.
+#: The metrics by the names that users type, in the order of the tables and of ``auctor list``.
 METRICS: dict[str, Metric] = {
-    "log_loss": Metric(
-        {"logistic": _plain(Logistic)},
-        _minus_log_loss,
-        lambda _: None,
-        "probabilities: logistic regression",
-        by_level=True,
-        several=Softmax,
-    ),
-    "error": Metric(
-        _BY_ROW | {"gaussian": Surrogate(ExpectedError, shrinks=True)},
-        _accuracy,
-        _rule("error"),
-        "share of wrong predictions",
-        by_label=True,
-        contest=_ROWS,
-    ),
-    "balanced_error": Metric(
-        _BY_ROW,
-        _balanced,
-        _rule("balanced_error"),
-        "mean of the error rates of the two classes",
-        by_label=True,
-        contest=_ROWS,
-        positive_weight=lambda odds, _: odds,
-    ),
-    "cost": Metric(
-        _BY_ROW,
-        _minus_cost,
-        _rule("error"),
-        "cost per row, when a missed positive costs as much as this number of false alarms",
-        parameter="ratio",
-        by_label=True,
-        contest=_ROWS,
-        positive_weight=lambda _, ratio: ratio,
-    ),
     "auc": Metric(
         {  # The default is never clearly below logistic regression: benchmarks/results/metrics.md.
             "logistic": Surrogate(PairwiseLogistic),
@@ -171,6 +136,7 @@ METRICS: dict[str, Metric] = {
         _rule("break_even"),
         "share of (positive, negative) pairs in the right order",
         contest=("pointwise", "squared_hinge", "hinge"),
+        use="rows are ranked, and the whole order matters",
     ),
     "partial_auc": Metric(
         _CHEAP | {"hinge": Surrogate(PartialPairwiseHinge, can_be_vacuous=True)},
@@ -181,6 +147,7 @@ METRICS: dict[str, Metric] = {
         default=0.1,
         most=1.0,
         contest=("logistic", "pairwise", "hinge"),
+        use="only few false positives are acceptable",
     ),
     "average_precision": Metric(
         # The default ranks better on more sets: benchmarks/results/average_precision.md.
@@ -189,6 +156,7 @@ METRICS: dict[str, Metric] = {
         _rule("break_even"),
         "mean over the positives of the precision down to each: the area of precision and recall",
         contest=_TOP,
+        use="a list is read from the top, all positives are wanted",
     ),
     "prbep": Metric(
         _max_margin(Prbep),
@@ -196,6 +164,7 @@ METRICS: dict[str, Metric] = {
         _rule("break_even"),
         "precision where it equals recall",
         contest=_TOP,
+        use="as many are flagged as there are positives",
     ),
     "precision_at_k": Metric(
         _max_margin(PrecisionAtK),
@@ -204,6 +173,7 @@ METRICS: dict[str, Metric] = {
         "share of positives among the k top rows (k < 1: a share of all rows)",
         parameter="k",
         contest=_TOP,
+        use="a team reads the first k",
     ),
     "recall_at_k": Metric(
         _max_margin(RecallAtK),
@@ -212,6 +182,7 @@ METRICS: dict[str, Metric] = {
         "share of the positives that is among the k top rows",
         parameter="k",
         contest=_TOP,
+        use="the first k should contain most positives",
     ),
     "fbeta": Metric(
         _max_margin(FBeta),
@@ -225,6 +196,46 @@ METRICS: dict[str, Metric] = {
         by_label=True,
         needs_positives=True,
         contest=_TOP,
+        use="a yes or no, judged by precision and recall",
+    ),
+    "error": Metric(
+        _BY_ROW | {"gaussian": Surrogate(ExpectedError, shrinks=True)},
+        _accuracy,
+        _rule("error"),
+        "share of wrong predictions",
+        by_label=True,
+        contest=_ROWS,
+        use="a yes or no, all mistakes equal",
+    ),
+    "balanced_error": Metric(
+        _BY_ROW,
+        _balanced,
+        _rule("balanced_error"),
+        "mean of the error rates of the two classes",
+        by_label=True,
+        contest=_ROWS,
+        positive_weight=lambda odds, _: odds,
+        use="a yes or no, both classes equally important",
+    ),
+    "cost": Metric(
+        _BY_ROW,
+        _minus_cost,
+        _rule("error"),
+        "cost per row, when a missed positive costs as much as this number of false alarms",
+        parameter="ratio",
+        by_label=True,
+        contest=_ROWS,
+        positive_weight=lambda _, ratio: ratio,
+        use="a yes or no, a miss costs as much as a given number of false alarms",
+    ),
+    "log_loss": Metric(
+        {"logistic": _plain(Logistic)},
+        _minus_log_loss,
+        lambda _: None,
+        "probabilities: logistic regression",
+        by_level=True,
+        several=Softmax,
+        use="a probability is used further on",
     ),
 }
 

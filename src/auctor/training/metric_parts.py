@@ -60,7 +60,7 @@ class Metric(NamedTuple):
     cut : callable
         From the value to the threshold rule; ``None`` leaves the threshold at 0.
     summary : str
-        A few words for ``auctor list``.
+        What it measures, for ``auctor list`` and the table of the README.
     parameter : str
         What the number in ``name(number)`` means; empty where the metric takes none.
     default : float, optional
@@ -80,6 +80,9 @@ class Metric(NamedTuple):
         the rest.
     contest : tuple of str
         Surrogates that cross-validation chooses from, the cheapest first; if empty, the default.
+    use : str
+        How the scores are used where this is the right metric, for the guide; by default
+        ``summary``.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -96,6 +99,7 @@ class Metric(NamedTuple):
     positive_weight: Callable[[float, float], float] | None = None
     several: Several | None = None
     contest: tuple[str, ...] = ()
+    use: str = ""
 
 
 class Chosen(NamedTuple):
