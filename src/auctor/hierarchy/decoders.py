@@ -5,9 +5,10 @@ A consistent set has, with every label, all its ancestors.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,11 +29,33 @@ DAG_TOL = 1e-9
 COHERENCE = ("lower", "raise")
 
 
-class Decoder(Protocol):
-    """Turns scores (n, n_nodes), the probabilities of the labels, into sets of labels."""
+@dataclass(frozen=True)
+class Decoder(ABC):
+    """Turns scores (n, n_nodes), the probabilities of the labels, into sets of labels.
 
+    A decoder is a frozen dataclass with the method `decode`. One whose parameter `tune_decoder` is
+    to tune also names it (`tuned`) and lists its ``candidates``.
+    """
+
+    #: The name of the parameter that is tuned; None if there is none.
+    tuned: ClassVar[str | None] = None
+    #: Values of that parameter that are tried, one for all labels.
+    candidates: ClassVar[tuple[float, ...]] = ()
+    #: Whether the best candidate is then improved by a search.
+    searched: ClassVar[bool] = False
+    #: Numbers that the search looks for: "one", one per "level" or one per "label". Without a type,
+    #: so that only decoders that let the user choose have a field of this name.
+    each = "one"
+    #: The search: "dfo" or "subgradient".
+    search = "dfo"
+
+    @abstractmethod
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
+
+    def variants(self) -> tuple[Decoder, ...]:
+        """Decoders that tuning compares, each at all candidates of the parameter."""
+        return (self,)
 
 
 def check_scores(who: str, scores: Any, taxonomy: Taxonomy) -> FloatArray:
@@ -69,7 +92,7 @@ def level_weights(values: Any, taxonomy: Taxonomy, who: str, name: str) -> Float
 
 
 @dataclass(frozen=True)
-class Flat:
+class Flat(Decoder):
     """Each label separately: predicted if its score reaches the threshold.
 
     The only decoder whose sets may be inconsistent with the taxonomy.
@@ -87,6 +110,7 @@ class Flat:
     #: The parameter that is tuned, and its candidates: probabilities from 0.025 to 0.9.
     tuned: ClassVar[str] = "threshold"
     candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 37))
+    searched: ClassVar[bool] = True
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
@@ -118,7 +142,7 @@ class RootMap(Flat):
 
 
 @dataclass(frozen=True)
-class HierarchicalOperator:
+class HierarchicalOperator(Decoder):
     """The labels with non-zero entries in the proximal operator of a hierarchical norm.
 
     ``P(u) = argmin_v 1/2 |u - v|^2 + sum_t phi_t |v_D(t)|``, with D(t) the label t and its
@@ -149,6 +173,7 @@ class HierarchicalOperator:
     #: The parameter that is tuned, and its candidates, on the scale of a norm of probabilities.
     tuned: ClassVar[str] = "phi"
     candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 41))
+    searched: ClassVar[bool] = True
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
@@ -203,7 +228,7 @@ class HierarchicalOperator:
 
 
 @dataclass(frozen=True)
-class ExpectedF:
+class ExpectedF(Decoder):
     """The set with the highest expected F-beta, with the scores as probabilities.
 
     Scores are made coherent (no label has a higher score than its parents) and sorted. The k first
@@ -264,7 +289,7 @@ class ExpectedF:
 
 
 @dataclass(frozen=True)
-class TopK:
+class TopK(Decoder):
     """The k labels with the largest coherent scores, which are a consistent set.
 
     Parameters
@@ -284,7 +309,7 @@ class TopK:
 
 
 @dataclass(frozen=True)
-class MandatoryLeaf:
+class MandatoryLeaf(Decoder):
     """The best leaf of every row, with all its ancestors.
 
     Parameters
@@ -309,7 +334,7 @@ class MandatoryLeaf:
 
 
 #: Decoders by the name a user types.
-DECODERS: dict[str, type[Any]] = {
+DECODERS: dict[str, type[Decoder]] = {
     "expected_f": ExpectedF,
     "flat": Flat,
     "leaf_reduce": LeafReduce,

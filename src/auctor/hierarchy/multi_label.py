@@ -14,7 +14,7 @@ from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
 from auctor.hierarchy.calibration import Calibration
-from auctor.hierarchy.decoders import DECODERS, ExpectedF
+from auctor.hierarchy.decoders import DECODERS, Decoder, ExpectedF
 from auctor.hierarchy.labels import in_form
 from auctor.hierarchy.nodes import NodeTask, train_estimators, train_nodes
 from auctor.hierarchy.taxonomy import Taxonomy
@@ -221,7 +221,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         decoder = DECODERS[self.decoder]() if isinstance(self.decoder, str) else self.decoder
         if self.decoder == "expected_f":
             decoder = ExpectedF(empty=not bool(rows.on.any(axis=1).all()))
-        tunable = self.tune and getattr(type(decoder), "tuned", None) is not None
+        tunable = self.tune and isinstance(decoder, Decoder) and decoder.tuned is not None
         calibration = Calibration.identity(self.taxonomy_.n_nodes)
         if not (tunable or self.calibrate):
             return calibration, Tuned(decoder, float("nan"))

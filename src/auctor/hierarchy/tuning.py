@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.checks import check_choice
 from auctor.core.types import Array, FloatArray
 from auctor.hierarchy import metrics
+from auctor.hierarchy.decoders import Decoder
 from auctor.hierarchy.subgradients import SetSurrogate, ascend
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.tune import DfoTr
@@ -68,9 +69,10 @@ def tune_decoder(
     """The decoder with the parameter of the highest objective found.
 
     First the best of the ``candidates`` of the decoder's class is taken, one number for all labels.
-    If the decoder has ``each``, that number, or one per level or label, is then improved from
-    there: by `DfoTr`, or by subgradients with ``search="subgradient"``. The best of all points
-    tried is returned.
+    If the decoder is ``searched``, that number, or one per level or label (``each``), is then
+    improved from there: by `DfoTr`, or by subgradients with ``search="subgradient"``. The best of
+    all points tried is returned. A decoder that is no `Decoder`, or has nothing to tune, is
+    returned as it is.
 
     Examples
     --------
@@ -79,11 +81,11 @@ def tune_decoder(
     >>> tune_decoder(Flat(), np.array([[0.2], [0.3]]), np.array([[0], [1]]), taxonomy).objective
     1.0
     """
-    name = getattr(type(decoder), "tuned", None)
-    if name is None:
+    if not isinstance(decoder, Decoder) or decoder.tuned is None:
         return Tuned(decoder, float("nan"))
+    name = decoder.tuned
     measure = OBJECTIVES[check_choice("tune_decoder", "objective", objective, tuple(OBJECTIVES))]
-    each = check_choice("tune_decoder", "each", getattr(decoder, "each", "one"), EACH)
+    each = check_choice("tune_decoder", "each", decoder.each, EACH)
     truth = np.asarray(on, dtype=bool)
 
     def value(trial: Any) -> float:
@@ -91,16 +93,17 @@ def tune_decoder(
         return float(measure(truth, predicted, sample_weight))
 
     # The best common number.
-    variants = decoder.variants() if hasattr(decoder, "variants") else (decoder,)
     trials = [
-        replace(one, **{name: number}) for one in variants for number in type(decoder).candidates
+        replace(one, **{name: number})
+        for one in decoder.variants()
+        for number in decoder.candidates
     ]
     found = [value(trial) for trial in trials]
     place = int(np.argmax(found))
     best = Tuned(trials[place], found[place], len(trials))
-    if not hasattr(decoder, "each"):
+    if not decoder.searched:
         return best
-    search = check_choice("tune_decoder", "search", getattr(decoder, "search", "dfo"), SEARCHES)
+    search = check_choice("tune_decoder", "search", decoder.search, SEARCHES)
     group = {"one": np.zeros_like(taxonomy.depth), "level": taxonomy.depth}.get(
         each, np.arange(taxonomy.n_nodes)
     )

@@ -100,6 +100,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     wide_advice: ClassVar[str] = "Use StreamingAUC or Spam, whose memory is O(columns)."
     #: Arrays of the state with one entry per column on every axis; new columns append zeros.
     per_column: ClassVar[tuple[str, ...]] = ()
+    #: Arrays of the state with an axis of any length, and the number of that axis.
+    free_axes: ClassVar[Mapping[str, int]] = {}
 
     state_: State
     classes_: Array
@@ -136,6 +138,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     def state_numbers(self, d: int) -> int:
         """Approximate number of floats in a state of d columns; 0 where that is O(d)."""
         return 0
+
+    def with_arrays_of(self, state: State) -> Self:
+        """A learner like this one whose `fresh_state` has the arrays of ``state``."""
+        return type(self)(**self.get_params(deep=False))
+
+    def check_state(self, state: State, d: int) -> None:
+        """Raise ``ValueError`` if arrays from a file, of the right shapes, are no valid state."""
 
     def _widen(self, state: State, extra: int) -> None:
         """Add ``extra`` columns to the state, with zeros as entries of the earlier rows."""

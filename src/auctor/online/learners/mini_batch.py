@@ -13,6 +13,7 @@ from auctor.kernels.descent.coordinate import descend_matrix
 from auctor.kernels.online.reservoir import draw_pairs
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import OnlineClassifier, State, pad_columns
+from auctor.online.state import all_between, require_that
 
 #: Axes of the arrays of the state that have one entry per column.
 AXES = {"contrast": (0,), "squares": (0, 1), "kept": (2,)}
@@ -95,6 +96,10 @@ class MiniBatchAuc(OnlineClassifier):
     def state_numbers(self, d: int) -> int:
         """Approximate number of floats in a state of d columns."""
         return d * d + 2 * self.buffer * d
+
+    def check_state(self, state: State, d: int) -> None:
+        """Raise ``ValueError`` if arrays from a file are no valid state."""
+        require_that(all_between(state["kept_weight"], 0, np.inf), "weights of at least zero")
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import aggressive as kernels
 from auctor.online.base import OnlineClassifier, State, pad_columns
+from auctor.online.state import MOST_ROWS, all_between, require_that
 
 
 @dataclass(eq=False, repr=False)
@@ -59,6 +62,8 @@ class Oam(OnlineClassifier):
     buffer: int = 100
     average: bool = True
 
+    free_axes: ClassVar[Mapping[str, int]] = {"kept": 2, "kept_values": 2}
+
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
@@ -78,6 +83,19 @@ class Oam(OnlineClassifier):
             "seen": np.zeros(2),
             "random": rng.integers(1, 2**63, size=1).astype(np.uint64),
         }
+
+    def check_state(self, state: State, d: int) -> None:
+        """Raise ``ValueError`` if arrays from a file are no valid state."""
+        kept, length = state["kept"], state["length"]
+        require_that(
+            kept.shape == state["kept_values"].shape, "as many values as columns of kept rows"
+        )
+        require_that(all_between(kept, 0, d), "kept rows with columns of the data")
+        require_that(
+            all_between(length, 0, kept.shape[2] + 1), "kept rows no longer than their room"
+        )
+        require_that(all_between(state["seen"], 0, MOST_ROWS), "a number of rows")
+        require_that(not state["scratch"].any(), "a scratch of zeros")
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,), "scratch": (0,)}, extra)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real, check_vector
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
-from auctor.core.types import Columns, FloatArray, SeparableSpec
+from auctor.core.types import Array, Columns, FloatArray, SeparableSpec
 from auctor.kernels.online import spam as kernels
 from auctor.kernels.online.buckets import BUCKETS
 from auctor.kernels.online.spam_lasso import spam_lasso
 from auctor.online.base import OnlineClassifier, State, pad_columns
-from auctor.penalties.separable import Separable
+from auctor.online.state import all_between, require_that
 from auctor.training.registry import resolve_penalty
 
 #: Codes of the step-size rules in the kernels.
@@ -88,6 +89,8 @@ class Spam(OnlineClassifier):
     average: bool = True
     means: Any = "running"
 
+    free_axes: ClassVar[Mapping[str, int]] = {"links": 0, "heads": 0, "levels": 1}
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: ``passes`` passes over the rows, in their order."""
         if not (isinstance(self.means, str) and self.means == "data"):
@@ -157,17 +160,39 @@ class Spam(OnlineClassifier):
     def penalty_arrays(self, d: int) -> SeparableSpec:
         """The arrays of the separable penalty, of length 1 if all columns have the same."""
         penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
-        if not isinstance(penalty, Separable):
+        try:
+            spec = penalty.separable(1)
+        except (DataError, ParameterError):
+            spec = penalty.separable(d)
+        if spec is None:
             raise IncompatibleError(
                 self._who,
                 needs="a penalty that separates over columns",
                 got=f"{type(penalty).__name__}",
                 todo="Use l1, l2, elastic_net or a box.",
             )
-        try:
-            return penalty.separable(1)
-        except DataError:
-            return penalty.separable(d)
+        return spec
+
+    def with_arrays_of(self, state: State) -> Self:
+        """A learner without means and penalty, which cannot be used without data."""
+        params = self.get_params(deep=False)
+        return type(self)(**params | {"means": "running", "penalty": "none", "l1_ratio": None})
+
+    def check_state(self, state: State, d: int) -> None:
+        """Raise ``ValueError`` unless penalty and linked lists of the buckets are valid."""
+        heads, links, levels = state["heads"], state["links"], state["levels"]
+        require_that(
+            levels.shape[1] in (1, d) and not np.isnan(levels).any(), "a penalty for the columns"
+        )
+        used = bool(levels[0].any())
+        require_that(
+            heads.size == used * BUCKETS and len(links) == used * d, "buckets for l1 alone"
+        )
+        bucket, after = links.T
+        require_that(
+            all_between(after, 0, d + 1) and all_between(heads, 0, d + 1), "buckets of columns"
+        )
+        require_that(not used or _linked(bucket, after, heads), "buckets that are lists")
 
     def _widen(self, state: State, extra: int) -> None:
         axes: dict[str, tuple[int, ...]] = {"table": (0,)}
@@ -220,6 +245,21 @@ def _class_means(state: State) -> tuple[float, FloatArray, FloatArray]:
     positive, negative = s[kernels.POSITIVE], s[kernels.NEGATIVE]
     prior = s[kernels.PRIOR] or positive / (positive + negative)
     return float(prior), table[:, 3] / negative, table[:, 2] / positive
+
+
+def _linked(bucket: Array, after: Array, heads: Array) -> bool:
+    """Whether each column with a bucket number is exactly once in the linked list of its bucket."""
+    (some,) = np.nonzero(bucket)
+    (used,) = np.nonzero(heads)
+    found, places = [heads[used] - 1], [used]
+    # Follow all lists at once, one link at a time; a cycle ends at the second condition.
+    while found[-1].size and sum(map(len, found)) <= some.size:
+        last = after[found[-1]]
+        found.append(last[last > 0] - 1)
+        places.append(places[-1][last > 0])
+    listed, place = np.concatenate(found), np.concatenate(places)
+    once = bool(np.array_equal(np.sort(listed), some))
+    return once and bool((bucket[listed] - 1 == place).all())
 
 
 def _lazy(spec: SeparableSpec) -> bool:

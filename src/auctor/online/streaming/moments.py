@@ -11,6 +11,7 @@ from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import moments
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import AnswerCache, OnlineClassifier, State, pad_columns
+from auctor.online.state import all_between, require_that
 from auctor.online.streaming import merging
 
 #: Axes of the arrays of the state that have one entry per column.
@@ -158,6 +159,13 @@ class MomentClassifier(OnlineClassifier):
     def state_numbers(self, d: int) -> int:
         """Approximate number of floats in a state of d columns."""
         return 2 * d * d
+
+    def check_state(self, state: State, d: int) -> None:
+        """Raise ``ValueError`` if arrays from a file are no valid state."""
+        require_that(all_between(state["waiting"], 0, moments.BLOCK), "fewer rows that wait")
+        require_that(all_between(state["width"], 0, d + 1), "no more columns than it has")
+        finite = [np.isfinite(state[name]).all() for name in ("mean", "total", "scatter")]
+        require_that(all(finite), "moments that are finite")
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

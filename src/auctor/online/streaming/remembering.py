@@ -13,6 +13,7 @@ from auctor.losses import BaseLoss
 from auctor.online.base import State
 from auctor.online.streaming import ranker
 from auctor.online.streaming.memory import KeptRows, complete, fresh_memory, remembered
+from auctor.online.streaming.modes import is_exact
 from auctor.online.streaming.moments import growth_of, midpoint
 
 #: Rows between two solves at first. Set by hand.
@@ -120,7 +121,7 @@ def renew(state: State, objective: MemoryObjective, means: FloatArray) -> None:
         state["kept_coef"][:] = found.coef
         state["kept_strength"][0] = found.strength
         state["kept_middle"][0] = midpoint(means, found.coef)
-        sure = objective.forget is None and complete(state) and "scatter" in state
+        sure = objective.forget is None and complete(state) and is_exact(state)
         state["blend"][:] = _blend(state, sure=sure)
     basis = counted if objective.forget is None else min(counted, objective.forget)
     share = RENEWAL_SHARE if objective.forget is None else FORGETTING_RENEWAL_SHARE

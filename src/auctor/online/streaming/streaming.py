@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +16,8 @@ from auctor.kernels.online import adaptive
 from auctor.kernels.online.moments import judge_rows
 from auctor.online.base import State, pad_columns
 from auctor.online.streaming import memory, merging, ranker, remembering, running_auc
+from auctor.online.streaming.memory import GROWING
+from auctor.online.streaming.modes import check_streaming, fresh_wide, has_memory, is_exact
 from auctor.online.streaming.moments import (
     NAMES,
     ClassMoments,
@@ -145,6 +149,8 @@ class StreamingAUC(MomentClassifier):
     window: int = 10_000
     trace_every: int = 1000
 
+    free_axes: ClassVar[Mapping[str, int]] = dict.fromkeys(GROWING, 0)
+
     @property
     def auc_(self) -> float:
         """AUC of the latest ``window`` rows, each scored before it was learned."""
@@ -160,9 +166,9 @@ class StreamingAUC(MomentClassifier):
         """The strength in the objective of ``coef_``."""
         if self.strength is not None:
             return self.strength
-        if "counted" in self.state_ and self.state_["blend"][1]:
+        if has_memory(self.state_) and self.state_["blend"][1]:
             return self._ranked(self.state_).strength
-        if "scatter" not in self.state_:
+        if not is_exact(self.state_):
             return 0.0
         found = class_moments(self.state_, pooled=True).first(columns_seen(self.state_))
         ridges = self._ridges(self.state_, found)
@@ -203,7 +209,7 @@ class StreamingAUC(MomentClassifier):
         if self.memory and self.surrogate != "square":
             window |= remembering.fresh(d, self.window, rng)
         if d > self.max_exact_columns:
-            return window | _fresh_wide(d)
+            return window | fresh_wide(d)
         tried = 1 if self.strength is not None else len(RIDGES)
         return {
             **window,
@@ -216,6 +222,17 @@ class StreamingAUC(MomentClassifier):
             "refresh": np.array([FIRST_REFRESH]),
         }
 
+    def with_arrays_of(self, state: State) -> Self:
+        """A learner that is exact or wide for every number of columns, as ``state`` is."""
+        params = self.get_params(deep=False)
+        return type(self)(**params | {"max_exact_columns": 2 if is_exact(state) else 0})
+
+    def check_state(self, state: State, d: int) -> None:
+        """Raise ``ValueError`` if arrays from a file are no valid state."""
+        if is_exact(state):
+            super().check_state(state, d)
+        check_streaming(state, d)
+
     def state_numbers(self, d: int) -> int:
         """Approximate number of floats in a state of d columns."""
         return 2 * d * d if d <= self.max_exact_columns else 0
@@ -225,9 +242,9 @@ class StreamingAUC(MomentClassifier):
         state["judging"][0] = 0
 
     def _widen(self, state: State, extra: int) -> None:
-        if "scatter" in state and state["coef"].shape[1] + extra > self.max_exact_columns:
+        if is_exact(state) and state["coef"].shape[1] + extra > self.max_exact_columns:
             self._go_wide(state)
-        if "scatter" in state:
+        if is_exact(state):
             super()._widen(state, extra)
         pad_columns(state, {"table": (0,), "coef": (1,), "kept_coef": (0,)}, extra)
 
@@ -235,7 +252,7 @@ class StreamingAUC(MomentClassifier):
         """Replace the covariances by stochastic gradient steps, which start at their solution."""
         found = class_moments(state)
         w = self._solution(state, found)
-        wide = _fresh_wide(w.size)
+        wide = fresh_wide(w.size)
         wide["mass"][:] = found.mass
         wide["latest"][:] = state["latest"]
         wide["clock"][0] = state["clock"][0]
@@ -260,7 +277,7 @@ class StreamingAUC(MomentClassifier):
 
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
         scores = np.empty(y.size)
-        remembers = "counted" in state and bool(state["judging"][0])
+        remembers = has_memory(state) and bool(state["judging"][0])
         counted = np.cumsum(weight > 0.0, dtype=np.int64) if remembers else None
         low = 0
         while low < y.size:
@@ -268,12 +285,12 @@ class StreamingAUC(MomentClassifier):
             # the moments, or solve on the memory, whichever comes first. These depend only on the
             # number of rows so far, so that chunks do not matter.
             pause = running_auc.until_point(state)
-            if "refresh" in state:
+            if is_exact(state):
                 pause = min(pause, int(state["refresh"][0] - state["rows"][0]))
             if counted is not None:
                 pause = min(pause, remembering.until_renewal(state, counted, low))
             high = min(y.size, low + pause)
-            step = self._learn_exactly if "scatter" in state else self._learn_wide
+            step = self._learn_exactly if is_exact(state) else self._learn_wide
             step(state, rows, y, weight, low, high, scores)
             if counted is not None:
                 remembering.score(state, rows, y, weight, low, high, scores)
@@ -281,7 +298,7 @@ class StreamingAUC(MomentClassifier):
                 running_auc.remember(state, scores[low:high], y[low:high], weight[low:high])
             else:
                 state["rows"] += high - low
-            if "refresh" in state and state["rows"][0] == state["refresh"][0]:
+            if is_exact(state) and state["rows"][0] == state["refresh"][0]:
                 self._refresh(state)
             if counted is not None:
                 self._remember(state, rows, y, weight, low, high)
@@ -371,7 +388,7 @@ class StreamingAUC(MomentClassifier):
         state["margins"] += theirs["margins"]
         merging.add_window(state, theirs)
         self._refresh(state)
-        if "counted" in state:
+        if has_memory(state):
             merging.add_memory(state, theirs, 1e6 * self.memory)
             remembering.renew(state, self._objective, self._means(state))
 
@@ -379,7 +396,7 @@ class StreamingAUC(MomentClassifier):
 
     def _answer(self, state: State) -> tuple[FloatArray, float]:
         """The mixture of both weights, and the midpoint of its mean scores."""
-        own, kept = state["blend"] if "counted" in state else (1.0, 0.0)
+        own, kept = state["blend"] if has_memory(state) else (1.0, 0.0)
         coef = np.zeros(self._width(state))
         if own:
             coef += own * self._base(state)
@@ -389,7 +406,7 @@ class StreamingAUC(MomentClassifier):
 
     def _base(self, state: State) -> FloatArray:
         """Weights from statistics of all rows: from their moments, or by stochastic steps."""
-        if "scatter" in state:
+        if is_exact(state):
             return self._solution(state, class_moments(state, pooled=True))
         table, units = state["table"].copy(), np.zeros(3)
         adaptive.set_units(state["mass"], state["average"], float(state["latest"][0]), units)
@@ -398,11 +415,11 @@ class StreamingAUC(MomentClassifier):
         return coef
 
     def _width(self, state: State) -> int:
-        return int(state["mean"].shape[1] if "scatter" in state else state["table"].shape[0])
+        return int(state["mean"].shape[1] if is_exact(state) else state["table"].shape[0])
 
     def _means(self, state: State) -> FloatArray:
         """Means of both classes, (2, d)."""
-        if "scatter" in state:
+        if is_exact(state):
             return class_moments(state, pooled=True).mean
         sums = state["table"][:, adaptive.SUMS : adaptive.SUMS + 2].T
         means: FloatArray = sums / np.maximum(state["mass"], 1e-300)[:, None]
@@ -420,20 +437,3 @@ class StreamingAUC(MomentClassifier):
         key = (last, int(state["thinned"][0]), self._width(state), self.get_params())
         solve = partial(remembering.ranked, state, self._objective, last)
         return self._answers.get("ranked", key, solve)
-
-
-def _fresh_wide(d: int) -> State:
-    """The state of the stochastic steps before the first row, for d columns."""
-    tried = adaptive.TRIED
-    return {
-        "table": np.zeros((d, adaptive.LINE)),
-        "mass": np.zeros(2),
-        "constant": np.zeros(tried),
-        "judged": np.zeros(2),
-        "judged_centre": np.zeros((2, tried)),
-        "judged_scatter": np.zeros((2, tried, tried)),
-        "mix": np.full(tried, 1.0 / tried),
-        "average": np.zeros(3),
-        "latest": np.ones(1),
-        "clock": np.zeros(1, dtype=np.int64),
-    }
