@@ -181,7 +181,11 @@ def test_paths_may_end_early(strategy, path):
     labels = Y.copy()
     labels[np.char.startswith(labels.astype(str), "a/b")] = "a/b"
     model = TopDownClassifier(
-        Taxonomy.from_paths(PATHS), strategy=strategy, mandatory_leaf=False, path=path
+        Taxonomy.from_paths(PATHS),
+        strategy=strategy,
+        mandatory_leaf=False,
+        path=path,
+        random_state=0,
     )
     with pytest.warns(DataWarning, match="never predicts 2 labels"):
         model.fit(X, labels)
