@@ -226,7 +226,9 @@ def test_dask_knows_how_large_shards_are():
 
 def test_more_workers_than_partitions(client):
     rows, labels = arrays.from_array(X, chunks=(600, 5)), arrays.from_array(Y, chunks=600)
-    assert MetricClassifier("auc", strength=1e-2).fit(rows, labels).score(X, Y) > 0.9
+    far = MetricClassifier("auc", strength=1e-2, tol=1e-8).fit(rows, labels)
+    near = MetricClassifier("auc", strength=1e-2, tol=1e-8).fit(X, Y)
+    np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-4)
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "auc"])

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from auctor import DataWarning, MetricClassifier, TableClassifier, load, save
+from auctor import DataWarning, MetricClassifier, MetricClassifierCV, TableClassifier, load, save
 from auctor.core.errors import AuctorError, DataError, ParameterError
 
 QUICK = {"strength": 1e-2, "surrogate": "logistic"}
@@ -125,8 +125,12 @@ def test_scikit_learn_tools_take_it(table):
 
 def test_auto_strength_searches(table):
     model = TableClassifier("auc", surrogate="logistic", n_strengths=4, cv=3).fit(table, "risk")
-    assert model.model_.strengths_.size >= 1
-    assert model.model_.strength_ > 0.0
+    search = MetricClassifierCV("auc", surrogate="logistic", n_strengths=4, cv=3)
+    search.fit(model.encode(table), table["risk"].to_numpy())
+    assert model.model_.strengths_.size == 4
+    np.testing.assert_allclose(model.model_.strengths_, search.strengths_)
+    assert model.model_.strength_ == pytest.approx(search.strength_)
+    np.testing.assert_allclose(model.coef_, search.coef_, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
