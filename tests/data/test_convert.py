@@ -177,7 +177,7 @@ def test_large_matrices_are_seen_to_be_canonical_or_not(spoil, dtype):
     values[20:25] = 0.0
     matrix = sparse.csr_array(values)
     matrix.indices, matrix.indptr = matrix.indices.astype(dtype), matrix.indptr.astype(dtype)
-    assert matrix.indices.size > convert.STRIP
+    assert matrix.indices.size > convert.CHECKED_ENTRIES
     at = matrix.indptr[-3] if spoil == "last" else matrix.indptr[7]
     pair = matrix.indices[at : at + 2].copy()
     if spoil == "twice":

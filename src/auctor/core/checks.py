@@ -89,15 +89,7 @@ def check_choice(who: str, name: str, value: object, choices: tuple[str, ...]) -
 
 def check_vector(who: str, name: str, value: object, *, size: int | None = None) -> FloatArray:
     """Return ``value`` as a finite one-dimensional float64 array, or raise ``DataError``."""
-    try:
-        array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            who,
-            needs=f"{name} to be numbers",
-            got=f"{type(value).__name__}",
-            todo="Pass a numeric array.",
-        ) from error
+    array = _numbers(who, name, value)
     if array.ndim != 1 or (size is not None and array.shape[0] != size):
         wanted = "one dimension" if size is None else f"shape ({size},)"
         raise DataError(
@@ -106,8 +98,41 @@ def check_vector(who: str, name: str, value: object, *, size: int | None = None)
             got=f"shape {array.shape}",
             todo="Pass one value per entry.",
         )
+    _check_finite(who, name, array)
+    return array
+
+
+def check_matrix(
+    who: str, name: str, value: object, *, columns: int, rows: int | None = None
+) -> FloatArray:
+    """Return ``value`` as a finite float64 matrix of that size, or raise ``DataError``."""
+    array = _numbers(who, name, value)
+    if array.ndim != 2 or array.shape != (array.shape[0] if rows is None else rows, columns):
+        wanted = f"({'rows' if rows is None else rows}, {columns})"
+        raise DataError(
+            who,
+            needs=f"{name} of shape {wanted}",
+            got=f"shape {array.shape}",
+            todo=f"Pass {columns} numbers in every row.",
+        )
+    _check_finite(who, name, array)
+    return array
+
+
+def _numbers(who: str, name: str, value: object) -> FloatArray:
+    try:
+        return np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            who,
+            needs=f"{name} to be numbers",
+            got=f"{type(value).__name__}",
+            todo="Pass a numeric array.",
+        ) from error
+
+
+def _check_finite(who: str, name: str, array: FloatArray) -> None:
     if not np.isfinite(array).all():
         raise DataError(
             who, needs=f"{name} to be finite", got="NaN or infinity", todo="Remove or replace them."
         )
-    return array

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve
 
-from auctor.core.checks import check_vector
+from auctor.core.checks import check_matrix, check_vector
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 
@@ -66,7 +66,7 @@ class QuadraticProgram:
     ) -> None:
         self.c = check_vector(WHO, "c", c)
         d = self.c.size
-        self.G = _matrix("G", G, d, d)
+        self.G = check_matrix(WHO, "G", G, rows=d, columns=d)
         self._factor = _convex_factor(self.G)
         self.A, self.b = _side("A", A, "b", b, d)
         self.E, self.e = _side("E", E, "e", e, d)
@@ -196,30 +196,6 @@ def _largest(values: FloatArray) -> float:
     return max(0.0, float(values.max(initial=0.0)))
 
 
-def _matrix(name: str, value: Any, rows: int | None, d: int) -> FloatArray:
-    """A finite float64 matrix with d columns."""
-    try:
-        array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            WHO, needs=f"{name} to be numbers", got=type(value).__name__, todo="Pass an array."
-        ) from error
-    wrong = array.ndim != 2 or array.shape[1] != d or (rows is not None and array.shape[0] != rows)
-    if wrong:
-        shape = f"({'rows' if rows is None else rows}, {d})"
-        raise DataError(
-            WHO,
-            needs=f"{name} of shape {shape}",
-            got=f"shape {array.shape}",
-            todo="Pass one column per entry of c.",
-        )
-    if not np.isfinite(array).all():
-        raise DataError(
-            WHO, needs=f"{name} to be finite", got="NaN or infinity", todo="Drop such rows."
-        )
-    return array
-
-
 def _side(
     name: str, matrix: Any, limit_name: str, limits: Any, d: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -233,7 +209,7 @@ def _side(
             got=f"only {limit_name if matrix is None else name}",
             todo="Pass both.",
         )
-    rows = _matrix(name, matrix, None, d)
+    rows = check_matrix(WHO, name, matrix, columns=d)
     return rows, check_vector(WHO, limit_name, limits, size=rows.shape[0])
 
 

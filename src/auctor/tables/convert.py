@@ -30,7 +30,7 @@ from auctor.tables.parts import Names, RowBatch, block_part
 from auctor.tables.read import read_source
 from auctor.tables.source import Source
 from auctor.tables.stats import ColumnStats
-from auctor.tables.stream import is_file
+from auctor.tables.stream import check_file
 from auctor.tables.svmlight import svmlight_chunks
 from auctor.tables.write import free_name, write_parts, write_table
 
@@ -106,13 +106,7 @@ def convert(
     """
     check_format(WHO, format)
     check_choice(WHO, "to", to, ("auto", "svmlight", *TABLES))
-    if not is_file(source):
-        raise DataError(
-            WHO,
-            needs="a path, '-' or a file",
-            got=f"{type(source).__name__}",
-            todo="Pass one of these.",
-        )
+    check_file(WHO, source)
     path = check_destination(destination, who=WHO)
     wanted = format_to_write(path.name, who=WHO) if to == "auto" else to
     options = ReadOptions(

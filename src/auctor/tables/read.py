@@ -23,7 +23,7 @@ from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.schema import KEEP, ColumnSummary, Schema
 from auctor.tables.source import Source
 from auctor.tables.stats import ColumnStats
-from auctor.tables.stream import check_unnamed, is_file
+from auctor.tables.stream import check_file, check_unnamed
 from auctor.tables.svmlight_matrix import svmlight_matrix
 
 WHO = "read_table"
@@ -146,13 +146,7 @@ def read_table(
         raise ParameterError(
             WHO, needs="dtype to be float64 or float32", got=kind, todo="Pass one of these."
         )
-    if not is_file(source):
-        raise DataError(
-            WHO,
-            needs="a path, '-' or a file",
-            got=f"{type(source).__name__}",
-            todo="Pass one of these.",
-        )
+    check_file(WHO, source)
     options = ReadOptions(
         WHO,
         chunk_rows=CHUNK_ROWS,

@@ -158,6 +158,17 @@ def is_file(part: Any) -> bool:
     return isinstance(part, str | os.PathLike) or hasattr(part, "read")
 
 
+def check_file(who: str, source: Any) -> None:
+    """Raise ``DataError`` unless an object is a path or an open file."""
+    if not is_file(source):
+        raise DataError(
+            who,
+            needs="a path, '-' or a file",
+            got=f"{type(source).__name__}",
+            todo="Pass one of these.",
+        )
+
+
 def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of all parts, with the number of rows before each; refuses a stream without rows."""
     rows = 0

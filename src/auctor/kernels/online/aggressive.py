@@ -140,6 +140,36 @@ def add_kept(
         table[j, 1] += s[SUM_SCALE] * move * z
 
 
+@inline_kernel
+def score_and_square(
+    indices: Array, values: Array, start: int, stop: int, table: FloatArray
+) -> tuple[float, float]:
+    """Product of a compressed row with ``table[:, 0]``, and its squared length."""
+    product = square = 0.0
+    for k in range(start, stop):
+        x = float(values[k])
+        product += x * table[indices[k], 0]
+        square += x * x
+    return product, square
+
+
+@inline_kernel
+def add_row(
+    indices: Array,
+    values: Array,
+    start: int,
+    stop: int,
+    move: float,
+    past: float,
+    table: FloatArray,
+) -> None:
+    """Add a compressed row times ``move`` to ``table[:, 0]`` and times ``past`` to the next."""
+    for k in range(start, stop):
+        j, x = indices[k], float(values[k])
+        table[j, 0] += move * x
+        table[j, 1] += past * x
+
+
 @kernel
 def passive_aggressive(
     indptr: Array,
@@ -157,11 +187,7 @@ def passive_aggressive(
             continue
         start, stop = indptr[i], indptr[i + 1]
         label = 1.0 if y[i] > 0.0 else -1.0
-        wx = square = 0.0
-        for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            wx += x * table[j, 0]
-            square += x * x
+        wx, square = score_and_square(indices, values, start, stop, table)
         s[ROWS] += 1.0
         s[TOTAL] += weight[i]
         # w + (lack / |x|^2) y x has the margin 1; the step is limited by the cost, weighted by the
@@ -169,10 +195,7 @@ def passive_aggressive(
         lack = 1.0 - label * wx
         if lack > 0.0 and square > 0.0:
             move = label * min(lack / square, cost * weight[i] * s[ROWS] / s[TOTAL])
-            for k in range(start, stop):
-                j, x = indices[k], float(values[k])
-                table[j, 0] += move * x
-                table[j, 1] += s[SUM_SCALE] * move * x
+            add_row(indices, values, start, stop, move, s[SUM_SCALE] * move, table)
         s[STEPS] += 1.0
         s[SUM_SCALE] += 1.0
         s[MASS] += 1.0
@@ -200,11 +223,7 @@ def uni_exp(
             continue
         start, stop = indptr[i], indptr[i + 1]
         label = 1.0 if y[i] > 0.0 else -1.0
-        vx = square = 0.0
-        for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            vx += x * table[j, 0]
-            square += x * x
+        vx, square = score_and_square(indices, values, start, stop, table)
         s[ROWS] += 1.0
         s[TOTAL] += weight[i]
         s[SQUARES] += weight[i] * square
@@ -222,11 +241,7 @@ def uni_exp(
         if move * square > 1.0:
             move = 1.0 / square
         move *= label / s[SCALE]
-        past = s[SUM_SCALE] * move
-        for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            table[j, 0] += move * x
-            table[j, 1] += past * x
+        add_row(indices, values, start, stop, move, s[SUM_SCALE] * move, table)
         s[SCALE] /= 1.0 + eta * l2
         s[SUM_SCALE] += s[STEPS] * s[SCALE]
         s[MASS] += s[STEPS]

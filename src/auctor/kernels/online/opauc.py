@@ -86,6 +86,16 @@ def _rate(step: float, ridge: float, t: int, largest: float) -> float:
 
 
 @kernel
+def averaged_step(
+    rate: float, slope: FloatArray, t: int, w: FloatArray, average: FloatArray
+) -> None:
+    """A step along the slope after t rows; the new w has the weight t in the average."""
+    for j in range(w.shape[0]):
+        w[j] -= rate * slope[j]
+        average[j] += 2.0 / (t + 1.0) * (w[j] - average[j])
+
+
+@kernel
 def opauc_rows(
     indptr: Array,
     indices: Array,
@@ -124,9 +134,7 @@ def opauc_rows(
         add_covariance(scatter[other], mass[other], w, slope)
         rate = _rate(step, ridge, clock[0], largest[0])
         rate *= weight[i] * clock[0] / (mass[0] + mass[1])
-        for j in range(d):
-            w[j] -= rate * slope[j]
-            average[j] += 2.0 / (clock[0] + 1.0) * (w[j] - average[j])
+        averaged_step(rate, slope, clock[0], w, average)
 
 
 @kernel
@@ -231,9 +239,7 @@ def sketched_opauc_rows(
         )
         rate = _rate(step, ridge, clock[0], largest[0])
         rate *= weight[i] * clock[0] / (mass[0] + mass[1])
-        for j in range(d):
-            w[j] -= rate * slope[j]
-            average[j] += 2.0 / (clock[0] + 1.0) * (w[j] - average[j])
+        averaged_step(rate, slope, clock[0], w, average)
 
 
 @fast_kernel
