@@ -13,7 +13,7 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.coordinate import next_random
-from auctor.kernels.runtime.compiled import fast_kernel, kernel
+from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
 
 @kernel
@@ -85,7 +85,7 @@ def _rate(step: float, ridge: float, t: int, largest: float) -> float:
     return step if step > 0.0 else 1.0 / (ridge * t + 2.0 * largest)
 
 
-@kernel
+@inline_kernel
 def averaged_step(
     rate: float, slope: FloatArray, t: int, w: FloatArray, average: FloatArray
 ) -> None:
