@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from auctor.core.capabilities import conjugate
 from auctor.core.errors import DataError
 from auctor.core.rng import systematic
 from auctor.core.types import Target
@@ -202,10 +203,10 @@ def test_one_group_is_no_groups_and_taking_rows_keeps_groups(loss, functions):
 def test_conjugates_hold_in_groups(loss, functions):
     scores, target = sample(5, groups=4, weighted=True)
     value, grad = loss.value_grad(scores, target)
-    conjugate = loss.conjugate(grad, target)
-    if conjugate is None:
+    found = conjugate(loss, grad, target)
+    if found is None:
         return
-    assert conjugate == pytest.approx(grad @ scores - value, rel=1e-11)
+    assert found == pytest.approx(grad @ scores - value, rel=1e-11)
     rng = np.random.default_rng(0)
     for scale in (0.0, 0.4, 1.0):
         for _ in range(20):

@@ -29,6 +29,7 @@ from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, Lbfgs
 from auctor.solvers.kinked.bundle import Bundle
 from auctor.solvers.kinked.cuts import balanced
+from auctor.solvers.memory import SolverMemory
 from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.solvers import NanBeyond
 
@@ -166,7 +167,7 @@ def test_a_warm_start_is_used():
 
 def test_cuts_serve_other_strengths():
     """Cuts are of the loss alone, so a path hands them on."""
-    path = Problem(PairwiseHinge(), L2(1e-2), as_data(X, Y)).with_memory()
+    path = Problem(PairwiseHinge(), L2(1e-2), as_data(X, Y)).with_memory(SolverMemory())
     first = minimise(path, Bmrm(line_search=False), tol=1e-6)
     lighter = path.with_penalty(L2(3e-3))
     helped = minimise(lighter, Bmrm(line_search=False), w0=first.coef, tol=1e-6)

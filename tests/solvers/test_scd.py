@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import IncompatibleError
+from auctor.core.needs import Need
 from auctor.data import as_data
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.losses import (
@@ -69,9 +70,11 @@ def test_bounds_hold_along_every_score():
         target = problem.data.target
         for spread in (0.1, 1.0, 10.0):
             h = loss.curvature(spread * rng.normal(size=target.n_rows), target).diagonal
-            assert (h <= curve_bound(loss) * target.share * (1 + 1e-12)).all()
-    for loss in (Poisson(), Exponential(), Hinge(), PairwiseSquare(), object()):
-        assert curve_bound(loss) == np.inf
+            bound = curve_bound(loss.kind, loss.width)
+            assert (h <= bound * target.share * (1 + 1e-12)).all()
+    for loss in (Poisson(), Exponential(), Hinge()):
+        assert curve_bound(loss.kind, loss.width) == np.inf
+    assert Need.BOUNDED_CURVATURE not in problem_of(PairwiseSquare(), L1(0.1)).provides
 
 
 @pytest.mark.parametrize("single", [False, True])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from auctor.core.capabilities import CURVED
+from auctor.core.curvature import Curvature
+from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
-
-if TYPE_CHECKING:
-    from auctor.core.curvature import Curvature
-    from auctor.core.protocols import Loss
 
 
 class Evaluation:
@@ -26,4 +25,4 @@ class Evaluation:
 
     def curvature(self) -> Curvature:
         """Second derivative in the scores."""
-        return self.loss.curvature(self.scores, self.target)
+        return CURVED.of(self.loss).curvature(self.scores, self.target)

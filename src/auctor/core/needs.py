@@ -44,6 +44,24 @@ class Splits(Enum):
     NOT = auto()
 
 
+class Offers(Flag):
+    """Capabilities of a loss beyond its value, its gradient and (if ``order`` is 2) its curvature.
+
+    Each flag stands for a small protocol in `auctor.core.capabilities`.
+    """
+
+    NOTHING = 0
+    CONJUGATE = auto()
+    SMOOTHING = auto()
+    TANGENT = auto()
+    CENTRING = auto()
+    SHIFTS = auto()
+    SORTING = auto()
+    COMPILED = auto()
+    PAIRS = auto()
+    THRESHOLD = auto()
+
+
 class Need(Flag):
     """What a solver needs of a problem; ``Problem.provides`` has the flags of what it offers."""
 
@@ -70,7 +88,6 @@ class Need(Flag):
     BLOCK_PENALTY = auto()
     TREE_PENALTY = auto()
     UNBOUNDED = auto()
-    SECOND_ORDER = auto()
     GRAM = auto()
     COLUMNS = auto()
     COLUMN_SUBSETS = auto()
@@ -103,7 +120,6 @@ NEED_WORDS = {
     Need.TREE_PENALTY: "a penalty on disjoint or nested groups of coordinates",
     Need.UNBOUNDED: "a penalty that leaves every weight unbounded",
     Need.STRONG_PENALTY: "an l2 part on every column and no box",
-    Need.SECOND_ORDER: "weighted squares of the columns of the data",
     Need.GRAM: "weighted Gram matrices of the data",
     Need.COLUMNS: "column access to the data",
     Need.COLUMN_SUBSETS: "data that can leave columns out",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Protocol
 
-from auctor.core.curvature import Curvature
-from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Access, Coupling, Splits
+from auctor.core.needs import Access, Coupling, Offers, Splits
 from auctor.core.types import (
     BlockSpec,
     Columns,
@@ -150,40 +148,16 @@ class FullData(
     """All capabilities; data in memory have them."""
 
 
-class Shifted(NamedTuple):
-    """A loss with a constant added to all scores: its value, and its slope in the constant.
+class Loss(Protocol):
+    """A function of scores and target; independent of X, w, storage and threads.
 
-    ``slope`` is the sum of the slopes of the rows, and ``size`` the sum of their absolute values.
+    It has a value, a gradient and the facts below. ``offers`` says what else it can do; each flag
+    stands for one of the protocols of `auctor.core.capabilities`.
     """
 
-    value: float
-    slope: float
-    size: float
-
-
-class Shifts(Protocol):
-    """A loss as a function of a constant added to all scores."""
-
-    def at(self, t: float) -> Shifted:
-        """Value and slope with t added."""
-
-    def curve(self, t: float) -> float:
-        """Second derivative with t added; 0 where the loss has none."""
-
-    def root(self) -> float | None:
-        """The best constant, accurate to rounding, where it has a closed form; else ``None``."""
-
-    def steps(self) -> tuple[FloatArray, FloatArray] | None:
-        """Where the slope of each row steps up, and minus the slope before; ``None`` if not a step.
-
-        The best constant is then a quantile of the positions (smoothed over the width of the loss).
-        """
-
-
-class Loss(Protocol):
-    """A function of scores and target; independent of X, w, storage and threads."""
-
-    coupling: ClassVar[Coupling]
+    @property
+    def coupling(self) -> Coupling:
+        """Whether it is a sum over rows or depends on several rows jointly."""
 
     @property
     def splits(self) -> Splits:
@@ -217,6 +191,10 @@ class Loss(Protocol):
     def scale_invariant(self) -> bool:
         """Whether a positive factor on all scores does not change it (a ridge adds variance)."""
 
+    @property
+    def offers(self) -> Offers:
+        """Flags of the capabilities beyond value, gradient and curvature."""
+
     def check_target(self, target: Target) -> None:
         """Raise ``DataError`` if the target is outside the domain of the loss."""
 
@@ -226,122 +204,11 @@ class Loss(Protocol):
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
 
-    def curvature(self, scores: FloatArray, target: Target) -> Curvature:
-        """Second derivative in the scores."""
-
-    def evaluation(
-        self, scores: FloatArray, target: Target, near: Evaluation | None = None
-    ) -> Evaluation:
-        """The loss at some scores; ``near`` is the latest evaluation of a problem."""
-
-    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
-        """The loss as a function of a constant added to all scores."""
-
-    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
-        """``sup_s dscores.s - R(s)``, or ``None`` when there is no closed form."""
-
     def infimum(self, target: Target) -> float:
         """Largest known lower bound of R over all scores."""
 
-    def smoothed(self, width: float) -> Loss | None:
-        """A smooth lower bound within O(width), or ``None``."""
-
-    def tangent(self, scores: FloatArray, target: Target) -> float | None:
-        """C with ``grad.s + C`` below the loss that this one smooths, grad being its gradient here.
-
-        ``None`` where C is unknown.
-        """
-
-    @property
-    def supports_centring(self) -> bool:
-        """Whether smoothing can be centred at given slopes, by `centre`."""
-
-    def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
-        """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
-
-    def smoothed_around(self, width: float, slopes: FloatArray, target: Target) -> Loss | None:
-        """The smoothed form that penalises the distance of its slopes from given ones."""
-
-    @property
-    def kind(self) -> int | None:
-        """Code of the compiled row loss; ``None`` if there is none."""
-
-    @property
-    def per_pair(self) -> Loss | None:
-        """The row loss of score differences whose mean over pairs this loss is, or ``None``."""
-
-    @property
-    def has_row_form(self) -> bool:
-        """Whether `by_rows` is available: it is a row loss for a given threshold."""
-
-    def by_rows(self, target: Target) -> ByRows:
-        """The row loss whose intercept is the threshold of the scores."""
-
-    def margin(self, target: Target) -> float | None:
-        """The margin of the loss in score units; ``None`` if it has none."""
-
     def response(self, scores: FloatArray) -> FloatArray:
         """Prediction in the units of the target (the inverse link)."""
-
-
-class PointwiseLoss(Loss, Protocol):
-    """A row loss that compiled loops can evaluate: a kind with its parameters."""
-
-    @property
-    def kind(self) -> int:
-        """Code of the loss in the kernels."""
-
-    @property
-    def param(self) -> float:
-        """Shape parameter."""
-
-    @property
-    def width(self) -> float:
-        """Smoothing width in score units."""
-
-    @property
-    def closed_prox(self) -> bool:
-        """Whether its prox has a closed form: its pieces are quadratic or linear."""
-
-
-class PairLoss(Loss, Protocol):
-    """A mean over (positive, negative) pairs of a row loss of the difference of their scores."""
-
-    @property
-    def per_pair(self) -> Loss:
-        """The row loss; its targets are all +1."""
-
-    @property
-    def pair_square(self) -> Loss:
-        """The square loss of the same pairs, whose curvature is constant and of low rank."""
-
-
-class ByRows(NamedTuple):
-    """A loss of scores s as ``constant + outside * min over b of loss(inside * s + b)``."""
-
-    loss: Loss
-    inside: float
-    outside: float
-    constant: float
-
-
-class ThresholdLoss(Loss, Protocol):
-    """A loss on sets of rows that is a row loss for a given threshold of the scores."""
-
-    def by_rows(self, target: Target) -> ByRows:
-        """The row loss whose intercept is the threshold."""
-
-
-class ScaleInvariantLoss(Loss, Protocol):
-    """A loss that depends only on ratios of class means and standard deviations of the scores."""
-
-    def value_grad_rate(
-        self, scores: FloatArray, target: Target, spread: float
-    ) -> tuple[float, FloatArray, float]:
-        """Value with ``spread`` added to both variances, its gradient, its derivative in spread."""
-
-    def best_shift(self, scores: FloatArray, target: Target, spread: float = 0.0) -> float:
-        """The best constant to add to all scores; not used for shift-invariant losses."""
 
 
 class Penalty(Protocol):

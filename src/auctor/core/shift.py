@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from auctor.core.capabilities import CURVED, SHIFTABLE, Shifted, Shifts
 from auctor.core.needs import Coupling, Splits
-from auctor.core.protocols import Loss, Shifted, Shifts
+from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target, absolute_sum
 
 #: A slope counts as zero up to this share of the sum of absolute slopes: some fifty times machine
@@ -19,6 +20,15 @@ EXACT = 1e-14
 #: Source: constants.md: 2.3e-18 takes 1.08 times the passes and 0.97 times the CPU seconds (2
 #: cases), 2.3e-14 changes passes by less than 1 % (48 cases).
 ULP = 2.3e-16
+#: Most steps of the search for the best constant; a bisection of the whole range of doubles needs
+#: half as many. Set by hand.
+MOST_STEPS = 200
+#: Distance, in score units, up to which an end of a flat interval of constants is searched; beyond,
+#: the interval counts as unbounded. Set by hand.
+FARTHEST_END = 2.0**40
+#: Bisections for an end of a flat interval, each of which halves its error: 30 give nine digits,
+#: and the middle of the interval needs few. Set by hand.
+END_BISECTIONS = 30
 
 
 class ShiftedScores:
@@ -47,12 +57,13 @@ class ShiftedScores:
 
     def curve(self, t: float) -> float:
         """Second derivative with t added; 0 where the loss has none."""
-        if self._loss.order < 2:
+        loss = CURVED.find(self._loss)
+        if loss is None:
             return 0.0
         total = 0.0
         for scores, target in self._parts():
-            bend = self._loss.curvature(scores + t, target)
-            if self._loss.coupling is Coupling.ROW:
+            bend = loss.curvature(scores + t, target)
+            if loss.coupling is Coupling.ROW:
                 total += float(bend.diagonal.sum())
             else:
                 total += float(bend.matvec(np.ones_like(scores)).sum())
@@ -67,9 +78,15 @@ class ShiftedScores:
         return None
 
 
+def shifts_of(loss: Loss, scores: FloatArray, target: Target) -> Shifts:
+    """The loss as a function of a constant added to all scores, by its own formula if any."""
+    found = SHIFTABLE.find(loss)
+    return ShiftedScores(loss, scores, target) if found is None else found.shifts(scores, target)
+
+
 def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
     """Root of the monotone slope of a convex loss in a constant, by safeguarded Newton steps."""
-    shifts = loss.shifts(scores, target)
+    shifts = shifts_of(loss, scores, target)
     root = shifts.root()
     # Some losses with kinks have a closed form; where no row has a slope, take the middle.
     if root is not None and not loss.smooth:
@@ -79,7 +96,7 @@ def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
     best, least, largest = 0.0, math.inf, float(np.abs(scores).max(initial=0.0))
     ends = {-1.0: math.nan, 1.0: math.nan}  # slopes at low and high
     side = 0.0
-    for _ in range(200):
+    for _ in range(MOST_STEPS):
         _, slope, size = shifts.at(t)
         if size == 0.0:
             return _middle(shifts, t)
@@ -131,9 +148,9 @@ def _middle(shifts: Shifts, t: float) -> float:
         # Double the distance until some row has a slope, then bisect for the end of the flat part.
         while shifts.at(t + side * high).size == 0.0:
             low, high = high, 2.0 * high
-            if high > 2.0**40:
+            if high > FARTHEST_END:
                 return t
-        for _ in range(30):
+        for _ in range(END_BISECTIONS):
             half = 0.5 * (low + high)
             flat = shifts.at(t + side * half).size == 0.0
             low, high = (half, high) if flat else (low, half)

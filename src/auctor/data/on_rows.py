@@ -13,8 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from auctor.core.capabilities import CENTRABLE, CURVED, TANGENTIAL, Capability, conjugate
 from auctor.core.curvature import Curvature
+from auctor.core.needs import Splits
 from auctor.core.protocols import Loss
+from auctor.core.shift import shifts_of
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.kernels.losses.thresholds import Flips, Threshold, next_above, ramp_sums
 
@@ -144,7 +147,7 @@ def _row_curvature(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray
     """Second derivatives of the worker's rows, times its share."""
     if not part.share:
         return np.zeros_like(scores)
-    return part.share * loss.curvature(scores, part.target).diagonal
+    return part.share * CURVED.of(loss).curvature(scores, part.target).diagonal
 
 
 def _row_shifted(
@@ -153,7 +156,7 @@ def _row_shifted(
     """Value, slope, sum of absolute slopes and curvature with t added to all scores."""
     if not part.share:
         return 0.0, 0.0, 0.0, 0.0
-    shifts = loss.shifts(scores, part.target)
+    shifts = shifts_of(loss, scores, part.target)
     found = shifts.at(t)
     curve = shifts.curve(t) if curved else 0.0
     return tuple(part.share * one for one in (*found, curve))  # type: ignore[return-value]
@@ -176,7 +179,7 @@ def _row_steps(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) ->
     """Kinks of the worker's rows; None if the loss has none of this form."""
     if not part.share:
         return Steps(NOTHING, 0.0, 0.0, True)
-    found = loss.shifts(scores, part.target).steps()
+    found = shifts_of(loss, scores, part.target).steps()
     if found is None:
         return None
     values, before = found
@@ -192,7 +195,7 @@ def _row_conjugate(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray
     """The share of the conjugate; None if there is no closed form."""
     if not part.share:
         return 0.0 if not slopes.any() else None
-    found = loss.conjugate(slopes / part.share, part.target)
+    found = conjugate(loss, slopes / part.share, part.target)
     return None if found is None else part.share * found
 
 
@@ -200,12 +203,14 @@ def _row_tangent(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) 
     """The share of the offset of a plane below the unsmoothed loss, or None."""
     if not part.share:
         return 0.0
-    found = loss.tangent(scores, part.target)
+    found = TANGENTIAL.of(loss).tangent(scores, part.target)
     return None if found is None else part.share * found
 
 
 def _row_centre(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray) -> FloatArray:
-    return loss.centre(slopes / part.share, part.target) if part.share else np.zeros_like(slopes)
+    if not part.share:
+        return np.zeros_like(slopes)
+    return CENTRABLE.of(loss).centre(slopes / part.share, part.target)
 
 
 # --- losses over pairs ----------------------------------------------------------------------
@@ -249,7 +254,7 @@ def _pair_curvature(
     """Curvature of the pairs with the own rows; None if they have no weight."""
     if not part.share:
         return None
-    return loss.curvature(part.whole(scores, rare), part.target)
+    return CURVED.of(loss).curvature(part.whole(scores, rare), part.target)
 
 
 def _pair_diagonal(
@@ -297,8 +302,15 @@ def _joined(data: Any, part: WorkerTarget, own: FloatArray, rare: FloatArray) ->
 # --- losses around a threshold --------------------------------------------------------------
 
 
-class PartedThresholdLoss(Protocol):
+class PartedThresholdLoss(Loss, Protocol):
     """A loss on sets of rows that is a sum over rows for a given threshold of the scores."""
+
+    @property
+    def width(self) -> float:
+        """Smoothing width in score units."""
+
+    def margins(self, target: Target) -> Any:
+        """Shares and margins for a target, which the methods below take."""
 
     def raised(self, scores: FloatArray, y: FloatArray, margins: Any) -> FloatArray:
         """Scores with the margin added to those of the negatives."""
@@ -317,6 +329,14 @@ class PartedThresholdLoss(Protocol):
         self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Any, most: float
     ) -> Flips:
         """The label flips that the slopes correspond to."""
+
+    def conjugate_of_flips(self, found: Flips, margins: Any) -> float | None:
+        """The conjugate at slopes that correspond to these flips."""
+
+
+PARTED: Capability[PartedThresholdLoss] = Capability(
+    "sums over parts of the rows around a threshold", lambda loss: loss.splits is Splits.THRESHOLD
+)
 
 
 def _raised(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import average_precision as kernels
@@ -65,7 +65,8 @@ class AveragePrecision(Contingency):
                     "AveragePrecision",
                     needs="equal weights within each class",
                     got=f"several among the {name} rows",
-                    todo="Use surrogate='logistic', class_weight, or no sample weights.",
+                    todo="Use {option}, class weights, or no sample weights.",
+                    option=Option("surrogate", "logistic"),
                 )
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

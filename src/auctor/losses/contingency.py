@@ -18,26 +18,33 @@ that of Joachims (2005). For another f the hinges of one class also have a slope
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from auctor.core.capabilities import ByRows, lacking
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError, ParameterError
-from auctor.core.needs import Coupling, Splits
-from auctor.core.protocols import ByRows
+from auctor.core.needs import Coupling, Offers, Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import thresholds
 from auctor.kernels.losses.thresholds import Flips, Threshold
-from auctor.losses.base import BaseLoss, SmoothedByWidth
+from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, PinballHinge
+from auctor.losses.smoothed import CentredByWidth
 
 #: Rounding error allowed beyond the domain of a conjugate, relative to the bound: far above that of
 #: sums over many rows. Set by hand.
 DOMAIN = 1e-9
+#: Sum of the slopes of a shift-invariant loss that is rounding error even if all slopes are zero:
+#: some 500 times machine epsilon, as slopes sum to at most 2. Set by hand.
+ZERO_SLOPE = 1e-13
+#: Difference of shares of the total weight that is rounding error: some 5000 times machine epsilon,
+#: far below the share of a row. Set by hand.
+SHARE_ERROR = 1e-12
 
 
 class Contingency(BaseLoss):
@@ -95,12 +102,11 @@ class Margins(NamedTuple):
         return 2.0 * (pos + (1.0 - self.positive) * self.margin_neg * self.ideal_neg)
 
 
-class ThresholdLoss(SmoothedByWidth, Contingency):
+class ThresholdLoss(CentredByWidth, Contingency):
     """A loss whose dual variable is one threshold; a subclass defines its margins."""
 
     splits = Splits.THRESHOLD
-    supports_centring = True
-    has_row_form = True
+    offers = Offers.CONJUGATE | Offers.SMOOTHING | Offers.CENTRING | Offers.THRESHOLD
     low_rank = True
     shift_invariant = True
 
@@ -134,7 +140,7 @@ class ThresholdLoss(SmoothedByWidth, Contingency):
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Generalised Hessian ``2/width (diag(a) - a a'/sum a)``, a the weights on the ramp."""
         if not self.smooth:
-            raise self._lacks("curvature")
+            raise lacking(self, "the curvature")
         u, at = self._solve(scores, target, self.margins(target))
         # Without rows on the ramp the loss is locally linear.
         active = np.zeros_like(scores)
@@ -195,9 +201,8 @@ class ThresholdLoss(SmoothedByWidth, Contingency):
         """The conjugate at slopes that stand for these flips."""
         if self.smooth:
             return None
-        # The slopes of a shift-invariant loss sum to zero; 1e-13 allows for rounding where all are
-        # zero.
-        if found.outside or not abs(found.slope) <= DOMAIN * found.size + 1e-13:
+        # The slopes of a shift-invariant loss sum to zero.
+        if found.outside or not abs(found.slope) <= DOMAIN * found.size + ZERO_SLOPE:
             return math.inf
         return -2.0 * (margins.margin_pos * found.positive + margins.margin_neg * found.negative)
 
@@ -206,10 +211,6 @@ class ThresholdLoss(SmoothedByWidth, Contingency):
         m = self.margins(target)
         spread = m.positive * m.ideal_pos**2 + (1.0 - m.positive) * m.ideal_neg**2
         return m.floor - self.width * spread
-
-    def smoothed(self, width: float) -> Self | None:
-        """A lower bound with quadratic pieces, within width; ``None`` for a smooth loss."""
-        return None if self.smooth else replace(self, width=width)  # type: ignore[type-var]
 
     def threshold(self, scores: FloatArray, target: Target) -> float:
         """Decision threshold: half the margin below the optimal t, mid-way where t is an interval.
@@ -226,7 +227,7 @@ class ThresholdLoss(SmoothedByWidth, Contingency):
         low, below, tied = thresholds.quantile(u, share, 1.0 - margins.top)
         # The goal is reached exactly between two scores: every t between them is optimal.
         high = low
-        if abs(below + tied - (1.0 - margins.top)) <= 1e-12:
+        if abs(below + tied - (1.0 - margins.top)) <= SHARE_ERROR:
             high = thresholds.next_above(u, share, low)
         return 0.5 * (low + high) - 0.5 * margins.margin
 
@@ -327,7 +328,7 @@ class AtK(ThresholdLoss):
         """Shares and margins for a target."""
         total, positive = _class_weights(target)
         top = self.k / total if isinstance(self.k, Integral) else float(self.k)
-        if top > 1.0 + 1e-12:
+        if top > 1.0 + SHARE_ERROR:
             raise DataError(
                 f"{type(self).__name__}",
                 needs=f"k of at most the total weight of the rows, {total:g}",

@@ -15,14 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.capabilities import Shifted, Shifts, lacking
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
-from auctor.core.protocols import Shifted, Shifts
+from auctor.core.needs import Offers
+from auctor.core.shift import ShiftedScores
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import fscore
-from auctor.losses.base import BaseLoss, SmoothedByWidth
+from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
+from auctor.losses.smoothed import SmoothedByWidth
 
 #: Below this ``1 + beta^2`` is 1 to 12 digits, and F-beta is precision. Set by hand.
 SMALLEST_BETA = 1e-6
@@ -35,6 +38,16 @@ NO_CURVATURE = 1e-13
 TINY = 1e-300
 #: Distance beyond its ends up to which a value counts as on a ramp, in widths; above rounding.
 EDGE = 1e-9
+#: Part of the width for the ramps of the knapsack problems, whose curvature limits solvers. The
+#: rest is for the grid of levels and the log-sum-exp over it, `LEVEL_PART` each. Set by hand.
+RAMP_PART = 0.75
+#: Part of the width for the error of the grid of levels, and as much for that of the log-sum-exp.
+#: Set by hand.
+LEVEL_PART = 0.125
+#: Fewest halvings of the grid of levels of F. Set by hand.
+FEWEST_HALVINGS = 3
+#: Weight of a level, as a share of all, below which it is left out: it changes no digit of a sum.
+LIGHTEST_LEVEL = 1e-18
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,8 @@ class FBeta(SmoothedByWidth, Contingency):
     beta: float = 1.0
     width: float = 0.0
     whole: bool = False
+
+    offers = Offers.CONJUGATE | Offers.SMOOTHING | Offers.TANGENT | Offers.SHIFTS
 
     def __post_init__(self) -> None:
         check_real("FBeta", "beta", self.beta, low=SMALLEST_BETA, high=LARGEST_BETA)
@@ -112,17 +127,15 @@ class FBeta(SmoothedByWidth, Contingency):
 
     def _mixture(self, pos: fscore.SortedScores, neg: fscore.SortedScores) -> _Mixture:
         """Levels of F with a non-negligible weight at these scores."""
-        # The error is split: an eighth of the width each for the grid of levels and for the
-        # log-sum-exp, the rest for the knapsack problems, whose curvature limits solvers.
-        ramp = 0.75 * self.width
-        fine = max(3, math.ceil(math.log2(8.0 / self.width)))
+        ramp = RAMP_PART * self.width
+        fine = max(FEWEST_HALVINGS, math.ceil(math.log2(1.0 / LEVEL_PART / self.width)))
         entropy = math.log(2.0**fine + 1.0)
-        temperature = 0.125 * self.width / entropy
+        temperature = LEVEL_PART * self.width / entropy
         table = fscore.levels(pos, neg, self.factor, ramp, fine, temperature)
         top = float(table[:, fscore.VALUE].max())
         weight = np.exp((table[:, fscore.VALUE] - top) / temperature)
         total = float(weight.sum())
-        chosen = weight > 1e-18 * total
+        chosen = weight > LIGHTEST_LEVEL * total
         value = top + temperature * (math.log(total) - entropy)
         return _Mixture(
             value, table[chosen].T.copy(), weight[chosen] / total, self.factor, ramp, temperature
@@ -131,13 +144,13 @@ class FBeta(SmoothedByWidth, Contingency):
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores, which are sorted once."""
         if not np.isfinite(scores).all():
-            return super().shifts(scores, target)
+            return ShiftedScores(self, scores, target)
         return _Shifts(self, *_ordered(scores, target))
 
     def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
         """Generalised Hessian of the smoothed form; a product takes O(n) after a sort."""
         if not self.smooth:
-            raise self._lacks("curvature")
+            raise lacking(self, "the curvature")
         pos, neg = _ordered(scores, target)
         return level_curvature(scores.shape[0], pos, neg, self._mixture(pos.side, neg.side))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
+from auctor.core.curvature import Curvature
 from auctor.core.errors import DataError
 from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
@@ -42,13 +42,7 @@ class GaussianAuc(PairwiseSquare):
 
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
         """``diag(p, q) - (p q' + q p')``; a sum of such matrices where there are groups."""
-        whole = super().curvature(scores, target)
-        if isinstance(whole, PairCurvature):
-            return PairCurvature(
-                0.5 * whole.diagonal, lambda v: 0.5 * whole.product(v), whole.partners
-            )
-        assert whole.core is not None
-        return LowRankCurvature(0.5 * whole.diagonal, whole.factors, 0.5 * whole.core)
+        return super().curvature(scores, target).scaled(0.5)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Half the pairwise square's conjugate at twice the argument."""

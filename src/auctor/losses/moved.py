@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from auctor.core.capabilities import CURVED, Shifts
 from auctor.core.curvature import Curvature
-from auctor.core.needs import Splits
-from auctor.core.protocols import Loss, Shifts
+from auctor.core.needs import Offers, Splits
+from auctor.core.protocols import Loss
+from auctor.core.shift import shifts_of
 from auctor.core.types import FloatArray, Target
 from auctor.losses.base import BaseLoss
 
@@ -19,6 +21,7 @@ class MovedScores(BaseLoss):
         The constants that are added to the scores.
     """
 
+    offers = Offers.SHIFTS
     splits = Splits.NOT  # it has one constant for each of all rows
 
     def __init__(self, loss: Loss, shift: FloatArray) -> None:
@@ -40,11 +43,11 @@ class MovedScores(BaseLoss):
 
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
         """Second derivative in the scores."""
-        return self.loss.curvature(scores + self.shift, target)
+        return CURVED.of(self.loss).curvature(scores + self.shift, target)
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
-        return self.loss.shifts(scores + self.shift, target)
+        return shifts_of(self.loss, scores + self.shift, target)
 
     def infimum(self, target: Target) -> float:
         """Largest known lower bound."""

@@ -15,16 +15,18 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
+from auctor.core.capabilities import lacking
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Coupling, Splits
+from auctor.core.needs import Coupling, Offers, Splits
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.losses import pairs
-from auctor.losses.base import BaseLoss, SmoothedByWidth
+from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN
 from auctor.losses.pointwise import Hinge, SmoothedHinge
+from auctor.losses.smoothed import SmoothedByWidth
 from auctor.losses.sorted_pairs import (
     Opposing,
     PairSweep,
@@ -95,6 +97,7 @@ class PairwiseSquare(Pairwise):
 
     order = 2
     quadratic = True
+    offers = Offers.CONJUGATE
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -150,6 +153,7 @@ class PairwiseExponential(Pairwise):
 
     order = 2
     low_rank = True
+    offers = Offers.CONJUGATE
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -195,6 +199,7 @@ class PairwiseExponential(Pairwise):
 class SortedPairwise(Pairwise):
     """A loss whose sums over pairs are sweeps over the sorted scores of both classes."""
 
+    offers = Offers.SORTING
     #: Margin that is added to the scores of the negatives before both classes are sorted.
     raised: ClassVar[float] = 1.0
 
@@ -221,7 +226,7 @@ class SortedPairwise(Pairwise):
 
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Second derivative in the scores, whose classes are sorted."""
-        raise self._lacks("curvature")
+        raise lacking(self, "the curvature")
 
 
 class Windowed(SortedPairwise):
@@ -300,6 +305,8 @@ class PairwiseHinge(SmoothedByWidth, Windowed):
 
     width: float = 0.0
 
+    offers = Offers.SORTING | Offers.CONJUGATE | Offers.SMOOTHING | Offers.PAIRS
+
     def __post_init__(self) -> None:
         check_real("PairwiseHinge", "width", self.width, low=0.0)
 
@@ -321,7 +328,7 @@ class PairwiseHinge(SmoothedByWidth, Windowed):
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Generalised Hessian; a pair with ``0 < z < width`` has the second derivative 1/width."""
         if not self.smooth:
-            raise self._lacks("curvature")
+            raise lacking(self, "the curvature")
         return window_curvature(scores.shape[0], *self._swept(scores, classes), 1.0 / self.width)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
@@ -337,10 +344,6 @@ class PairwiseHinge(SmoothedByWidth, Windowed):
     def conjugate_of_total(self, total: float) -> float | None:
         """The conjugate, given the sum of dscores over the positives."""
         return None if self.smooth else total
-
-    def smoothed(self, width: float) -> PairwiseHinge | None:
-        """The Huberised lower bound, within width/2; ``None`` for a smooth loss."""
-        return None if self.smooth else PairwiseHinge(width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:

@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.capabilities import lacking
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
 from auctor.core.errors import DataError
-from auctor.core.needs import Splits
+from auctor.core.needs import Offers, Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
-from auctor.losses.base import BaseLoss, SmoothedByWidth
+from auctor.losses.base import BaseLoss
 from auctor.losses.pairwise import SortedPairwise, allocate_windows, arrays
+from auctor.losses.smoothed import SmoothedByWidth
 from auctor.losses.sorted_pairs import (
     Opposing,
     PairSweep,
@@ -63,6 +65,7 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
     width: float = 0.0
 
     splits = Splits.NOT
+    offers = Offers.SORTING | Offers.CONJUGATE | Offers.SMOOTHING
 
     def __post_init__(self) -> None:
         who = "PartialPairwiseHinge"
@@ -118,7 +121,7 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
         variance of d over the negatives that are partly in the top, times their weight/width.
         """
         if not self.smooth:
-            raise self._lacks("curvature")
+            raise lacking(self, "the curvature")
         pos, neg, _, part, share = self._swept(classes)
         tied = window_curvature(scores.shape[0], pos, neg, 1.0 / self.width)
         # Negatives that are partly in the top: their parts change with the levels.
@@ -167,10 +170,6 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
         if self.smooth:
             return None
         return float(dscores[target.pairs.positive.rows].sum())
-
-    def smoothed(self, width: float) -> PartialPairwiseHinge | None:
-        """A smooth lower bound within width; ``None`` for a smooth loss."""
-        return None if self.smooth else PartialPairwiseHinge(self.max_fpr, width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:

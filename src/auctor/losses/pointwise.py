@@ -8,16 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from auctor.core.capabilities import Shifted, Shifts, lacking
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError
-from auctor.core.protocols import Shifted, Shifts
+from auctor.core.needs import Offers
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import logistic
 from auctor.kernels.losses import pointwise as kernels
 from auctor.kernels.losses.thresholds import next_above, threshold
-from auctor.losses.base import BaseLoss, SmoothedByWidth
+from auctor.losses.base import BaseLoss
+from auctor.losses.smoothed import CentredByWidth
 
 
 class LogisticShifts(ShiftedScores):
@@ -78,10 +80,9 @@ class Pointwise(BaseLoss):
     kind: int
     #: Whether its prox has a closed form: its pieces are quadratic or linear.
     closed_prox: ClassVar[bool] = True
-    supports_centring = True
-
     #: Smoothing width in score units.
     width: float = 0.0
+    offers = Offers.COMPILED | Offers.CONJUGATE
 
     @property
     def param(self) -> float:
@@ -102,8 +103,8 @@ class Pointwise(BaseLoss):
 
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Second derivative in the scores, a diagonal."""
-        if self.order < 2:
-            raise self._lacks("curvature")
+        if not self.smooth:
+            raise lacking(self, "the curvature")
         out = np.empty_like(scores)
         for rows, part in target.parts():
             kernels.curvature(*self._form, scores[rows], part.y, part.share, out[rows])
@@ -115,6 +116,12 @@ class Pointwise(BaseLoss):
             kernels.conjugate(*self._form, dscores[rows], part.y, part.share)
             for rows, part in target.parts()
         )
+
+
+class KinkedPointwise(CentredByWidth, Pointwise):
+    """A pointwise loss with kinks, which a width smooths."""
+
+    offers = Pointwise.offers | Offers.SMOOTHING | Offers.CENTRING
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Slope of each row: its derivative divided by its weight."""
@@ -140,6 +147,7 @@ class Logistic(Pointwise):
 
     kind = kernels.LOGISTIC
     order = 2
+    offers = Pointwise.offers | Offers.SHIFTS
     closed_prox = False
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
@@ -171,10 +179,11 @@ class Logistic(Pointwise):
 
 
 @dataclass(frozen=True)
-class Hinge(SmoothedByWidth, Pointwise):
+class Hinge(KinkedPointwise):
     """Hinge ``max(0, 1 - y s)``; not differentiable at margin 1."""
 
     kind = kernels.HINGE
+    offers = KinkedPointwise.offers | Offers.SHIFTS
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
@@ -182,7 +191,7 @@ class Hinge(SmoothedByWidth, Pointwise):
         before = np.where(target.y > 0.0, 1.0 - back[0], back[1])
         return StepShifts(self, scores, target, before)
 
-    def smoothed(self, width: float) -> SmoothedHinge | None:
+    def smoothed(self, width: float) -> Hinge | None:
         """The Huberised lower bound, within width/2; ``None`` for a smooth loss."""
         return None if self.smooth else SmoothedHinge(width)
 
@@ -241,7 +250,7 @@ class PinballHinge(Hinge):
         """Shape parameter the kernel takes."""
         return self.tilt
 
-    def smoothed(self, width: float) -> PinballHinge | None:  # type: ignore[override]
+    def smoothed(self, width: float) -> PinballHinge | None:
         """A lower bound with quadratic pieces; ``None`` for a smooth loss."""
         return None if self.smooth else PinballHinge(self.tilt, width)
 
@@ -307,7 +316,7 @@ class Huber(Pointwise):
 
 
 @dataclass(frozen=True)
-class Quantile(SmoothedByWidth, Pointwise):
+class Quantile(KinkedPointwise):
     """Pinball loss ``max(tau (y - s), (1 - tau) (s - y))``, minimised by the tau-quantile.
 
     Parameters
@@ -322,6 +331,7 @@ class Quantile(SmoothedByWidth, Pointwise):
     width: float = 0.0
 
     kind = kernels.QUANTILE
+    offers = KinkedPointwise.offers | Offers.SHIFTS
     targets = "real"
 
     def __post_init__(self) -> None:
@@ -337,10 +347,6 @@ class Quantile(SmoothedByWidth, Pointwise):
         """The loss as a function of a constant added to all scores."""
         return StepShifts(self, scores, target, np.full_like(scores, self.tau))
 
-    def smoothed(self, width: float) -> Quantile | None:
-        """The Huberised lower bound; ``None`` for a smooth loss."""
-        return None if self.smooth else Quantile(self.tau, width)
-
     @classmethod
     def examples(cls) -> list[BaseLoss]:
         """Instances the conformance kit tests."""
@@ -348,7 +354,7 @@ class Quantile(SmoothedByWidth, Pointwise):
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(SmoothedByWidth, Pointwise):
+class EpsilonInsensitive(KinkedPointwise):
     """Epsilon-insensitive loss ``max(0, |r| - epsilon)``.
 
     Parameters
@@ -374,10 +380,6 @@ class EpsilonInsensitive(SmoothedByWidth, Pointwise):
     def param(self) -> float:
         """Shape parameter the kernel takes."""
         return self.epsilon
-
-    def smoothed(self, width: float) -> EpsilonInsensitive | None:
-        """The Huberised lower bound; ``None`` for a smooth loss."""
-        return None if self.smooth else EpsilonInsensitive(self.epsilon, width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:

@@ -54,7 +54,7 @@ class BasePenalty:
         params = {k: v for k, v in vars(self).items() if not k.startswith("_")}
         if "strength" not in params:
             raise ParameterError(
-                "A path",
+                "with_strength",
                 needs="a penalty with a strength",
                 got=f"{type(self).__name__}",
                 todo="Pass one of L1, L2, ElasticNet, GroupL2 or TreeL2.",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.needs import Access
-from auctor.core.protocols import FullData
+from auctor.core.protocols import FullData, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import Array, FloatArray, IntArray
 
@@ -122,6 +122,17 @@ class ColumnStatistics:
             _, square, variance = self.moments(share)
             self._spread[balanced] = np.maximum(variance, NEGLIGIBLE * square)
         return self._spread[balanced]
+
+    def without_effect(self, loss: Loss, penalty: Penalty) -> IntArray:
+        """Unpenalised constant columns under a loss to which a constant makes no difference.
+
+        The ridge of a scale-invariant loss is added variance, which every column changes.
+        """
+        if not (loss.shift_invariant and penalty.smooth) or loss.scale_invariant:
+            return np.empty(0, dtype=np.int64)
+        spec = penalty.separable(self._data.n_columns)
+        free = np.ones(self._data.n_columns, dtype=bool) if spec is None else spec.l2 == 0.0
+        return self.constant(np.flatnonzero(free))
 
     def constant(self, among: IntArray) -> IntArray:
         """The columns of ``among`` with one nonzero value in all rows of positive weight."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
+from auctor.core.curvature import Curvature
 from auctor.core.linalg import Solve, floored, spd_solve
 from auctor.core.needs import Access
 from auctor.core.protocols import FullData
@@ -89,8 +89,6 @@ class Hessian:
     def _factors(self) -> tuple[FloatArray, FloatArray] | None:
         """``([X 1]' U, core)`` of a low-rank part."""
         curvature = self._curvature
-        if not isinstance(curvature, LowRankCurvature):
-            return None
         if curvature.factors is None or curvature.core is None:
             return None
         # One product with the data per factor, computed once and cached.
@@ -105,22 +103,16 @@ class Hessian:
         coef, offset = v[:d], float(v[-1]) if self._has_intercept else 0.0
         self._counts.passes += 2
         fused = Access.SECOND_ORDER in self._data.access
-        if fused and isinstance(self._curvature, LowRankCurvature):
+        if fused and not self.by_pairs:
             pulled, total = self._data.sandwich(self._curvature.diagonal, coef, offset)
         else:
-            z = self._curvature_times(self._data.scores(coef, offset))
+            z = self._curvature.without_factors(self._data.scores(coef, offset))
             pulled, total = self._data.gradient(z), float(z.sum())
         out = self._join(pulled, total) + self._ridge * v
         if self._factors is not None:
             pulled, core = self._factors
             out += pulled @ (core @ (pulled.T @ v))
         return out
-
-    def _curvature_times(self, change: FloatArray) -> FloatArray:
-        """Curvature times a change of the scores, without the low-rank part."""
-        if isinstance(self._curvature, LowRankCurvature):
-            return self._curvature.diagonal * change
-        return self._curvature.matvec(change)
 
     def diagonal(self) -> FloatArray:
         """Diagonal; an approximation for pair losses and data that only offer products."""
@@ -134,7 +126,7 @@ class Hessian:
 
     def matrix(self) -> FloatArray:
         """The full matrix; for pair losses through a dense copy of the data."""
-        if isinstance(self._curvature, LowRankCurvature):
+        if not self.by_pairs:
             return self._matrix_from(self._data, self._curvature.diagonal)
         X = self._data.to_dense()
         if self._has_intercept:
@@ -197,12 +189,12 @@ class Hessian:
     @property
     def by_pairs(self) -> bool:
         """Whether the curvature couples pairs of rows, so that `matrix` needs a dense copy."""
-        return isinstance(self._curvature, PairCurvature)
+        return self._curvature.by_pairs
 
     @property
     def _draws(self) -> bool:
         """Whether the curvature can sample pairs."""
-        return isinstance(self._curvature, PairCurvature) and self._curvature.partners is not None
+        return self._curvature.partners is not None
 
     @property
     def row_curvature(self) -> FloatArray:
@@ -272,12 +264,11 @@ class Hessian:
 
     def _sampled_pairs(self, size: int) -> FloatArray:
         """Matrix of ``size`` pairs, each drawn for one of its rows as in `_sampled_rows`."""
-        curvature = self._curvature
-        assert isinstance(curvature, PairCurvature)
-        assert curvature.partners is not None
-        part = self._part_of_diagonal(curvature.diagonal)
-        first, total = systematic(curvature.diagonal * part, size)
-        second = curvature.partners(first)
+        h, partners = self._curvature.diagonal, self._curvature.partners
+        assert partners is not None  # see `_draws`
+        part = self._part_of_diagonal(h)
+        first, total = systematic(h * part, size)
+        second = partners(first)
         # Inverse-probability weights: a pair may be drawn for either of its rows.
         weight = total / size / (part[first] + part[second])
         matrix = self._data.differences(first, second).gram(weight)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from auctor.core.protocols import Data, Loss
-from auctor.core.shift import EXACT
+from auctor.core.shift import EXACT, shifts_of
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem.certificate import duality_gap
+from auctor.problem.placed import constant_scores
 
 if TYPE_CHECKING:
     from auctor.problem.objective import Objective
@@ -44,14 +45,14 @@ class NullModel:
     @cached_property
     def intercept(self) -> float:
         """The best constant score; 0 without an intercept."""
-        zero = np.zeros(self._data.n_rows)
+        zero = constant_scores(self._data, 0.0)
         shift = self._objective.best_shift
         return shift(self._loss, zero, self._data.target, 0.0) if self._has_intercept else 0.0
 
     @cached_property
     def loss(self) -> float:
         """Loss of the null model."""
-        scores = np.zeros(self._data.n_rows) + self.intercept
+        scores = constant_scores(self._data, self.intercept)
         return self._loss.value(scores, self._data.target)
 
     @cached_property
@@ -59,7 +60,7 @@ class NullModel:
         """Loss of the null model less the infimum, so that constants in a loss do not matter."""
         zero, target = self.loss, self._data.target
         if self._has_intercept:
-            zero = self._loss.value(np.zeros(self._data.n_rows), target)
+            zero = self._loss.value(constant_scores(self._data, 0.0), target)
         floor = self._loss.infimum(target)
         return max(self.loss - floor, SMALLEST_NULL * (zero - floor))
 
@@ -115,7 +116,7 @@ def evaluate_at_best_intercept(problem: Problem, w: FloatArray, scores: FloatArr
     """
     if problem.has_intercept:
         loss, target = problem.loss, problem.data.target
-        here = loss.shifts(scores, target).at(0.0)
+        here = shifts_of(loss, scores, target).at(0.0)
         exact = loss.convex and abs(here.slope) <= EXACT * here.size
         if math.isfinite(here.value) and not exact:
             penalty = problem.penalty.value(problem.coef(w))

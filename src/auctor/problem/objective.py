@@ -23,8 +23,6 @@ class Objective:
 
     #: Needs that problems with this objective never provide.
     lacks = Need.NONE
-    #: Whether the coefficients of constant columns without effect are fixed at 0.
-    fixes_constants = True
 
     def check(self, loss: Loss, penalty: Penalty) -> None:
         """Raise `IncompatibleError` for penalties that do not fit the loss; here all fit."""

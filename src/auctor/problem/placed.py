@@ -24,18 +24,29 @@ from typing import Any, cast
 
 import numpy as np
 
+from auctor.core.capabilities import (
+    CENTRABLE,
+    CURVED,
+    PAIRED,
+    TANGENTIAL,
+    Shifts,
+    conjugate,
+    smoothed,
+)
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Splits
-from auctor.core.protocols import Data, Loss, Shifts
+from auctor.core.needs import Offers, Splits
+from auctor.core.protocols import Data, Loss
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, IntArray, Target
+from auctor.data.on_rows import PARTED
 from auctor.data.placed import PlacedRows
 from auctor.data.sharded import Sharded
 from auctor.data.shards import compact
 from auctor.data.spread import Leaf, PerShard, Spread, ordered_sum
 from auctor.kernels.losses.thresholds import Flips
+from auctor.losses.base import BaseLoss
 from auctor.problem.placed_threshold import PlacedShifts, placed_threshold
 
 #: Numbers sent per row of the rarer class and shard: its score, partial derivative and derivative.
@@ -45,7 +56,7 @@ PER_RARE = 3
 def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
     """Loss and data for a problem: evaluated by the workers if the rule above says so."""
     if isinstance(loss, PlacedLoss):
-        return cast(Loss, loss), loss.rows
+        return loss, loss.rows
     rows = data.rows if isinstance(data, PlacedRows) else data
     if not isinstance(rows, Sharded) or 2 * rows.n_rows < rows.workers.gather_below:
         return loss, rows
@@ -53,7 +64,7 @@ def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
     if kind is None or not kind.pays(rows):
         return loss, rows
     found = kind(loss, data if isinstance(data, PlacedRows) else PlacedRows(rows))
-    return cast(Loss, found), found.rows
+    return found, found.rows
 
 
 def named(part: object) -> str:
@@ -70,8 +81,8 @@ def constant_scores(data: Data, value: float) -> FloatArray:
     return np.full(data.n_rows, value)
 
 
-class PlacedLoss:
-    """A loss whose scores may be stored on the workers; numpy scores are evaluated here.
+class PlacedLoss(BaseLoss):
+    """A loss whose scores are stored on the workers, with the facts of the loss itself.
 
     Parameters
     ----------
@@ -94,11 +105,34 @@ class PlacedLoss:
         self.inner, self.rows, self.shift = inner, rows, shift
         self.holder = rows.holder
         self._parts = parts
+        self.coupling, self.order = inner.coupling, inner.order
+        self.smooth, self.convex, self.quadratic = inner.smooth, inner.convex, inner.quadratic
+        self.shift_invariant = inner.shift_invariant
+        self.scale_invariant = inner.scale_invariant
+        # Compiled loops over rows, and the form over rows, need rows in this process.
+        self.offers = inner.offers & ~(Offers.COMPILED | Offers.THRESHOLD) | Offers.SHIFTS
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or "inner" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self.inner, name)
+    @property
+    def splits(self) -> Splits:
+        """How it can be computed from parts of the rows."""
+        return self.inner.splits
+
+    @property
+    def low_rank(self) -> bool:
+        """Whether the curvature is a diagonal plus a few columns."""
+        return self.inner.low_rank
+
+    def check_target(self, target: Target) -> None:
+        """Raise what the loss itself raises."""
+        self.inner.check_target(target)
+
+    def infimum(self, target: Target) -> float:
+        """Largest known lower bound of the loss."""
+        return self.inner.infimum(target)
+
+    def response(self, scores: FloatArray) -> FloatArray:
+        """Prediction in the units of the target."""
+        return self.inner.response(scores)
 
     def __repr__(self) -> str:
         return repr(self.inner)
@@ -132,77 +166,66 @@ class PlacedLoss:
         """Another loss of the same kind on the same rows."""
         return None if inner is None else type(self)(inner, self.rows, self.parts, shift)
 
-    def _at(self, scores: Spread) -> Spread:
-        scores.persist()
-        return scores if self.shift is None else cast(Spread, scores + self.shift)
+    def _there(self, values: FloatArray) -> Spread:
+        """A vector over the rows as stored on the workers; a numpy array is sent to them."""
+        return (
+            values if isinstance(values, Spread) else Spread(self.holder, self.holder.sent(values))
+        )
 
-    # --- the protocol of losses -----------------------------------------------------------------
+    def _at(self, scores: FloatArray) -> Spread:
+        """The scores with the shift added, stored on the workers until they are replaced."""
+        there = self._there(scores)
+        there.persist()
+        moved: Spread = there if self.shift is None else there + self.shift
+        return moved
 
-    def value(self, scores: FloatArray, target: Target) -> float:
-        """Weighted mean loss."""
-        if isinstance(scores, Spread):
-            return self.value_grad(scores, target)[0]
-        return self.inner.value(scores, target)
+    # --- the protocols of losses ----------------------------------------------------------------
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        if isinstance(scores, Spread):
-            value, slopes = self._evaluated(self._at(scores))
-            return value, cast(FloatArray, slopes)
-        return self.inner.value_grad(scores, target)
+        value, slopes = self._evaluated(self._at(scores))
+        return value, as_array(slopes)
 
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
         """Second derivative in the scores."""
-        if isinstance(scores, Spread):
-            return self._curved(self._at(scores), target)
-        return self.inner.curvature(scores, target)
+        return self._curved(self._at(scores), target)
 
     def evaluation(
         self, scores: FloatArray, target: Target, near: Evaluation | None = None
     ) -> Evaluation:
-        """The loss at some scores."""
-        if isinstance(scores, Spread):
-            return Evaluation(cast(Loss, self), scores, target)
-        return self.inner.evaluation(scores, target, near)
+        """The loss at some scores; the workers reuse nothing of the last evaluation."""
+        return Evaluation(self, scores, target)
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
-        if isinstance(scores, Spread):
-            return ShiftedScores(cast(Loss, self), scores, target)
-        return self.inner.shifts(scores, target)
+        return ShiftedScores(self, as_array(self._there(scores)), target)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``, or ``None`` when there is no closed form."""
-        if self.shift is not None:
-            return None
-        if isinstance(dscores, Spread):
-            return self._conjugate(dscores, target)
-        return self.inner.conjugate(dscores, target)
+        return None if self.shift is not None else self._conjugate(self._there(dscores), target)
 
     def tangent(self, scores: FloatArray, target: Target) -> float | None:
-        """Offset of a plane, parallel to it here, below the loss it smooths; ``None``: unknown."""
-        if self.shift is not None:
-            return None
-        return self.inner.tangent(scores, target)
+        """C such that ``gradient.s + C`` is below the unsmoothed loss; ``None`` if unknown."""
+        return None if self.shift is not None else self._tangent(self._there(scores), target)
 
     def smoothed(self, width: float) -> PlacedLoss | None:
         """A smooth lower bound within O(width), or ``None``."""
-        return None if self.shift is not None else self._like(self.inner.smoothed(width))
+        return None if self.shift is not None else self._like(smoothed(self.inner, width))
 
     def smoothed_around(
         self, width: float, slopes: FloatArray, target: Target
     ) -> PlacedLoss | None:
         """The smoothed form that penalises the distance of its slopes from given ones."""
-        if not isinstance(slopes, Spread):
-            slopes = self.rows.spread(slopes)
-        shift = cast(Spread, width * self.centre(slopes, target))
-        return self._like(self.inner.smoothed(width), shift.persist())
+        shift: Spread = width * Spread(self.holder, self._centre(self._there(slopes), target))
+        return self._like(smoothed(self.inner, width), shift.persist())
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
-        if isinstance(dscores, Spread):
-            return cast(FloatArray, Spread(self.holder, self._centre(dscores, target)))
-        return self.inner.centre(dscores, target)
+        return as_array(Spread(self.holder, self._centre(self._there(dscores), target)))
+
+    def margin(self, target: Target) -> float | None:
+        """The margin of the loss in score units; ``None`` if it has none."""
+        return CENTRABLE.of(self.inner).margin(target)
 
     # --- overridden by each kind of loss --------------------------------------------------------
 
@@ -210,10 +233,13 @@ class PlacedLoss:
         raise NotImplementedError
 
     def _curved(self, scores: Spread, target: Target) -> Curvature:
-        return self.inner.curvature(np.asarray(scores), target)
+        return CURVED.of(self.inner).curvature(np.asarray(scores), target)
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
-        return self.inner.conjugate(np.asarray(slopes), target)
+        return conjugate(self.inner, np.asarray(slopes), target)
+
+    def _tangent(self, scores: Spread, target: Target) -> float | None:
+        return TANGENTIAL.of(self.inner).tangent(np.asarray(scores), target)
 
     def _centre(self, slopes: Spread, target: Target) -> Leaf:
         raise NotImplementedError
@@ -227,22 +253,17 @@ class PlacedSum(PlacedLoss):
 
     def _curved(self, scores: Spread, target: Target) -> Curvature:
         kept = self.holder.keep("row_curvature", self.inner, self.parts, scores)
-        return LowRankCurvature(cast(FloatArray, Spread(self.holder, kept)))
+        return LowRankCurvature(as_array(Spread(self.holder, kept)))
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
-        if isinstance(scores, Spread):
-            return PlacedShifts(self.inner, self.parts, self._at(scores))
-        return self.inner.shifts(scores, target)
+        return PlacedShifts(self.inner, self.parts, self._at(scores))
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
         return _known_sum(self.holder.ask("row_conjugate", self.inner, self.parts, slopes))
 
-    def tangent(self, scores: FloatArray, target: Target) -> float | None:
-        """Offset of a plane, parallel to it here, below the loss it smooths; ``None``: unknown."""
-        if self.shift is None and isinstance(scores, Spread):
-            return _known_sum(self.holder.ask("row_tangent", self.inner, self.parts, scores))
-        return super().tangent(scores, target)
+    def _tangent(self, scores: Spread, target: Target) -> float | None:
+        return _known_sum(self.holder.ask("row_tangent", self.inner, self.parts, scores))
 
     def _centre(self, slopes: Spread, target: Target) -> Leaf:
         return self.holder.keep("row_centre", self.inner, self.parts, slopes)
@@ -250,6 +271,16 @@ class PlacedSum(PlacedLoss):
 
 class PlacedPairs(PlacedLoss):
     """A loss over pairs: all workers get the scores of the rarer class."""
+
+    @property
+    def per_pair(self) -> Loss:
+        """The row loss of a pair."""
+        return PAIRED.of(self.inner).per_pair
+
+    @property
+    def pair_square(self) -> Loss:
+        """The square loss of the same pairs."""
+        return PAIRED.of(self.inner).pair_square
 
     @staticmethod
     def pays(rows: Sharded) -> bool:
@@ -280,7 +311,7 @@ class PlacedPairs(PlacedLoss):
         else:
             both = zip(y.parts, weight.parts, strict=True)
             totals = [float(weights[one == -rare].sum()) for one, weights in both]
-            given = cast(Any, target.weight)[target.y == rare]
+            given = np.asarray(target.weight)[target.y == rare]
         shares = PerShard([one / sum(totals) for one in totals])
         n_rare = int(np.count_nonzero(target.y == rare))
         return self.holder.keep("placed_pairs", y, weight, shares, rare, n_rare, given)
@@ -321,26 +352,23 @@ class PlacedPairs(PlacedLoss):
         diagonal = self._joined(self.holder.keep("pair_diagonal", curvature, self.parts, scores))[1]
 
         def product(v: FloatArray) -> FloatArray:
-            change = v if isinstance(v, Spread) else self.rows.spread(v)
+            change = self._there(v)
             found = self.holder.keep(
-                "pair_product", curvature, self.parts, change, self._gathered(cast(Spread, change))
+                "pair_product", curvature, self.parts, change, self._gathered(change)
             )
-            return cast(FloatArray, self._joined(found)[1])
+            return as_array(self._joined(found)[1])
 
-        return PairCurvature(cast(FloatArray, diagonal), product, None)
+        return PairCurvature(as_array(diagonal), product, None)
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
         """The conjugate from the total slope of a class, if the loss offers that form."""
-        of_total = getattr(self.inner, "conjugate_of_total", None)
-        if of_total is None:
+        loss = PAIRED.find(self.inner)
+        if loss is None:
             return super()._conjugate(slopes, target)
-        if of_total(0.0) is None:
+        if loss.conjugate_of_total(0.0) is None:
             return None
-        rare = self._rare > 0.0
-        found: float | None = of_total(
-            float(self.holder.total("class_total", self.parts, slopes, rare))
-        )
-        return found
+        total = self.holder.total("class_total", self.parts, slopes, self._rare > 0.0)
+        return loss.conjugate_of_total(float(total))
 
 
 class PlacedThreshold(PlacedLoss):
@@ -348,7 +376,7 @@ class PlacedThreshold(PlacedLoss):
 
     @cached_property
     def _margins(self) -> Any:
-        return cast(Any, self.inner).margins(self.rows.target)
+        return PARTED.of(self.inner).margins(self.rows.target)
 
     @cached_property
     def _largest_share(self) -> float:
@@ -356,19 +384,20 @@ class PlacedThreshold(PlacedLoss):
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
         """Value and slopes around the threshold; NaN if a score is NaN."""
-        inner, margins = cast(Any, self.inner), self._margins
+        inner, margins = PARTED.of(self.inner), self._margins
         # Scores plus margins, the threshold by sums over workers, then a sum over rows.
         raised = Spread(self.holder, self.holder.keep("raised", inner, self.parts, scores, margins))
         at = placed_threshold(raised, self.parts, 1.0 - margins.top, inner.width)
         if at is None:
-            return math.nan, cast(Spread, scores * math.nan)
+            nowhere: Spread = scores * math.nan
+            return math.nan, nowhere
         kept = self.holder.keep("threshold_loss", inner, self.parts, raised, at, margins)
         value, slopes = value_and_slopes(self, kept)
         return margins.floor + value, slopes
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
         """The conjugate from sums of label flips over the workers; None if smoothed."""
-        inner = cast(Any, self.inner)
+        inner = PARTED.of(self.inner)
         if inner.smooth:
             return None
         sums = self.holder.ask(
@@ -376,8 +405,7 @@ class PlacedThreshold(PlacedLoss):
         )
         positive, negative, slope, size, outside = np.sum(sums, axis=0)
         flips = Flips(positive, negative, slope, size, int(outside))
-        found: float | None = inner.conjugate_of_flips(flips, self._margins)
-        return found
+        return inner.conjugate_of_flips(flips, self._margins)
 
     def _centre(self, slopes: Spread, target: Target) -> Leaf:
         return self.holder.keep("threshold_centre", self.inner, self.parts, slopes, self._margins)
@@ -388,6 +416,11 @@ KINDS: dict[Splits, type[PlacedLoss]] = {
     Splits.PAIRS: PlacedPairs,
     Splits.THRESHOLD: PlacedThreshold,
 }
+
+
+def as_array(vector: Spread) -> FloatArray:
+    """A vector on the workers, with the type of an array: solvers compute with it like with one."""
+    return cast(FloatArray, vector)
 
 
 def value_and_slopes(loss: PlacedLoss, kept: Leaf) -> tuple[float, Spread]:

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from auctor.core.protocols import Loss, Shifted
+from auctor.core.capabilities import Shifted
+from auctor.core.protocols import Loss
 from auctor.core.types import Array, FloatArray
 from auctor.data.spread import Leaf, Spread, ordered_sum
 from auctor.kernels.losses.thresholds import Threshold, threshold
@@ -66,10 +67,9 @@ class PlacedShifts:
         goal, mass, _ = np.sum(answers, axis=0)
         if not (0.0 < goal < mass and all(finite for _, _, finite in answers)):
             return None
-        width = float(getattr(loss, "width", 0.0))
         steps = Spread(holder, Leaf(kept.references, "values"))
-        found = placed_threshold(steps, parts, float(goal), width)
-        if found is None or width or found.mix != 1.0:
+        found = placed_threshold(steps, parts, float(goal), 0.0)
+        if found is None or found.mix != 1.0:
             return None if found is None else found.low
         above = min(holder.ask("next_above", steps, parts, found.low))
         return 0.5 * (found.low + (above if math.isfinite(above) else found.low))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from auctor.core.capabilities import TANGENTIAL
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem.certificate import duality_gap
 
@@ -63,8 +64,9 @@ class Point:
 
     @cached_property
     def tangent(self) -> float | None:
-        """Offset of a plane below the unsmoothed loss, if the loss provides one."""
-        return self.problem.loss.tangent(self.scores, self.problem.data.target)
+        """C such that ``dscores.s + C`` is below the unsmoothed loss; ``None`` if unknown."""
+        loss = TANGENTIAL.find(self.problem.loss)
+        return None if loss is None else loss.tangent(self.scores, self.problem.data.target)
 
     @cached_property
     def duality_gap(self) -> float:

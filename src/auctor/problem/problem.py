@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from auctor.core.capabilities import SORTING, smoothed
 from auctor.core.checks import check_vector
 from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Access, Need
@@ -17,11 +18,7 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.problem.certificate import Certificate, bounds_every_column, certificate, certify
 from auctor.problem.columns import ColumnStatistics
 from auctor.problem.hessian import Hessian, RowParts
-from auctor.problem.intercept import (
-    NullModel,
-    evaluate_at_best_intercept,
-    with_best_intercept,
-)
+from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
 from auctor.problem.objective import Objective
 from auctor.problem.placed import constant_scores, named, place
@@ -121,10 +118,10 @@ class Problem:
             self.loss, self.penalty, rows, fit_intercept=self.fit_intercept, counts=counts
         )
 
-    def with_memory(self) -> Problem:
-        """The same problem with an empty `PathMemory`, for the solves of a path."""
+    def with_memory(self, memory: PathMemory) -> Problem:
+        """The same problem with a memory, for the solves of a path."""
         other = copy(self)
-        other.memory = PathMemory()
+        other.memory = memory
         return other
 
     @property
@@ -182,16 +179,12 @@ class Problem:
 
     @cached_property
     def fixed(self) -> IntArray:
-        """Unpenalised constant columns under a shift-invariant loss: they have no effect.
+        """Columns without effect, whose coefficients are fixed at 0.
 
-        Their coefficients are fixed at 0: `pull_back` sets their gradient to 0 and `ridge` their
-        curvature to 1, so that solvers need no special case.
+        `pull_back` sets their gradient to 0 and `ridge` their curvature to 1, so that solvers need
+        no special case.
         """
-        free = np.zeros(self.n_columns, dtype=bool)
-        if self.loss.shift_invariant and self.penalty.smooth and self.objective.fixes_constants:
-            spec = self.penalty.separable(self.n_columns)
-            free |= True if spec is None else spec.l2 == 0.0
-        return self.columns.constant(np.flatnonzero(free))
+        return self.columns.without_effect(self.loss, self.penalty)
 
     # --- evaluation -------------------------------------------------------------------------
 
@@ -215,8 +208,11 @@ class Problem:
 
     def loss_at(self, scores: FloatArray) -> Evaluation:
         """The loss at some scores; reuses the sorting of the latest evaluation if possible."""
-        near = self._latest[0] if self._latest else None
-        found = self.loss.evaluation(scores, self.data.target, near)
+        loss, target = SORTING.find(self.loss), self.data.target
+        if loss is None:
+            self._latest.clear()
+            return Evaluation(self.loss, scores, target)
+        found = loss.evaluation(scores, target, self._latest[0] if self._latest else None)
         self._latest[:] = [found] if found.lasting else []
         return found
 
@@ -269,14 +265,10 @@ class Problem:
         """The point with its intercept moved to the exact minimiser; no pass over the data."""
         return with_best_intercept(self, point)
 
-    def evaluate_at_best_intercept(self, w: FloatArray, scores: FloatArray) -> Point:
-        """The point at ``w`` with its best intercept; overwrites ``w`` and its scores."""
-        return evaluate_at_best_intercept(self, w, scores)
-
     @cached_property
     def certifiable(self) -> bool:
         """Whether a duality gap exists: a convex loss, and a penalty that bounds every column."""
-        known = self.loss.smooth or self.loss.smoothed(1.0) is not None
+        known = self.loss.smooth or smoothed(self.loss, 1.0) is not None
         return self.loss.convex and known and bounds_every_column(self.penalty, self.n_columns)
 
     def certificate(self, point: Point, dual: Point | None = None) -> Certificate:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from auctor.core.capabilities import CENTRABLE, COMPILED, PAIRED, THRESHOLDED, smoothed
 from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.kernels.losses.pointwise import curve_bound
@@ -13,7 +14,6 @@ from auctor.problem.hessian import FACTOR_PARAMS, PAIR_ENTRIES
 
 #: The flag of a problem for each capability of its data.
 OF_DATA = {
-    Access.SECOND_ORDER: Need.SECOND_ORDER,
     Access.GRAM: Need.GRAM,
     Access.ROWS: Need.ROWS,
     Access.COLUMNS: Need.COLUMNS,
@@ -36,23 +36,25 @@ def loss_provides(loss: Loss, data: Data, n_params: int) -> Need:
     few = n_params <= FACTOR_PARAMS and data.n_rows * n_params <= PAIR_ENTRIES
     dense = few and Access.DENSE in data.access
     low_rank = loss.order >= 2 and loss.low_rank and one_group
+    compiled = COMPILED.find(loss)
+    bound = math.inf if compiled is None else curve_bound(compiled.kind, compiled.width)
     pairs = loss.coupling is Coupling.GLOBAL
     return _total(
         {
             Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
             Need.CURVATURE: loss.order >= 2,
             Need.CONVEX_LOSS: loss.convex and loss.order >= 1,
-            Need.PAIR_LOSS: loss.per_pair is not None,
-            Need.THRESHOLD_LOSS: loss.has_row_form and not loss.smooth,
+            Need.PAIR_LOSS: PAIRED.has(loss),
+            Need.THRESHOLD_LOSS: THRESHOLDED.has(loss) and not loss.smooth,
             Need.LOW_RANK_CURVATURE: low_rank,
             Need.MATRIX_CURVATURE: low_rank or (loss.order >= 2 and loss.convex and dense),
             Need.QUADRATIC_LOSS: loss.quadratic,
             Need.QUADRATIC_PAIRS: loss.quadratic and pairs and one_group,
-            Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
-            Need.CENTRED_SMOOTHING: loss.supports_centring,
+            Need.SMOOTHABLE_LOSS: smoothed(loss, 1.0) is not None,
+            Need.CENTRED_SMOOTHING: CENTRABLE.has(loss),
             Need.ROW_LOSS: loss.coupling is Coupling.ROW,
-            Need.POINTWISE_LOSS: loss.kind is not None,
-            Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),
+            Need.POINTWISE_LOSS: compiled is not None,
+            Need.BOUNDED_CURVATURE: math.isfinite(bound),
             Need.SCALE_INVARIANT_LOSS: loss.scale_invariant,
             Need.PROX: not loss.scale_invariant,
         }

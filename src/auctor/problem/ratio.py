@@ -7,13 +7,14 @@ in each class instead, as noise in the columns would be; other penalties are an 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from auctor.core.capabilities import SCALE_INVARIANT
 from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Need
-from auctor.core.protocols import Loss, Penalty, ScaleInvariantLoss
+from auctor.core.protocols import Loss, Penalty
 from auctor.core.types import FloatArray, Target
 from auctor.problem.columns import NEGLIGIBLE
 from auctor.problem.objective import Objective
@@ -27,7 +28,6 @@ class RatioObjective(Objective):
     """A loss of the class means and variances of the scores, with the ridge as variance."""
 
     lacks = Need.SEPARABLE_PENALTY
-    fixes_constants = False
 
     def check(self, loss: Loss, penalty: Penalty) -> None:
         """Raise `IncompatibleError` unless the penalty is a ridge or none."""
@@ -53,13 +53,13 @@ class RatioObjective(Objective):
         ridge = problem.penalty.value(problem.coef(w))
         if not ridge:
             return super().evaluate(problem, w, scores)
-        moments = cast(ScaleInvariantLoss, problem.loss)
+        moments = SCALE_INVARIANT.of(problem.loss)
         loss, dscores, rate = moments.value_grad_rate(scores, problem.data.target, ridge)
         return Point(problem, w, scores, loss, 0.0, dscores, ridge_rate=rate)
 
     def best_shift(self, loss: Loss, scores: FloatArray, target: Target, penalty: float) -> float:
         """The best constant to add to all scores, in closed form."""
-        return cast(ScaleInvariantLoss, loss).best_shift(scores, target, penalty)
+        return SCALE_INVARIANT.of(loss).best_shift(scores, target, penalty)
 
     def unit(self, problem: Problem) -> float:
         """1: the loss is a probability, and the violation has no unit."""

@@ -19,6 +19,7 @@ from auctor.core.needs import Splits
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.problem.intercept import evaluate_at_best_intercept
 
 T = TypeVar("T")
 
@@ -108,7 +109,7 @@ class Ray:
         scores *= step
         scores += self.origin.scores
         w = self.origin.w + step * self.direction
-        return self.problem.evaluate_at_best_intercept(w, scores)
+        return evaluate_at_best_intercept(self.problem, w, scores)
 
 
 #: The change of scores of a ray whose array was overwritten.

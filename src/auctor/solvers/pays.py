@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import cast
 
+from auctor.core.capabilities import CENTRABLE, COMPILED, smoothed
 from auctor.core.needs import Coupling, Need
-from auctor.core.protocols import PointwiseLoss
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
@@ -80,7 +79,7 @@ def few_columns(problem: Problem) -> bool:
 
 def _curved(problem: Problem) -> bool:
     """Whether the loss, or its smoothed form, has curvature for faster solvers to use."""
-    return (problem.loss.smoothed(1.0) or problem.loss).order >= 2
+    return (smoothed(problem.loss, 1.0) or problem.loss).order >= 2
 
 
 def _gram_passes(problem: Problem) -> float:
@@ -135,7 +134,7 @@ def dual_pays(problem: Problem) -> bool:
     """
     few = few_columns(problem)
     spec = problem.penalty.separable(problem.n_columns)
-    closed = cast(PointwiseLoss, problem.loss).closed_prox and not few
+    closed = COMPILED.of(problem.loss).closed_prox and not few
     if spec is None or spec.l1.any() or (problem.has_intercept and not closed):
         return False
     if closed:
@@ -173,12 +172,10 @@ def cuts_pay(problem: Problem) -> bool:
         return problem.n_distinct <= FEW_ROWS
     if not few_columns(problem):
         return True
-    by_pairs, centred = (
-        need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
-    )
+    by_pairs, centred = Need.PAIR_LOSS in problem.provides, CENTRABLE.find(problem.loss)
     limit = PAIR_CUTS if by_pairs or not problem.loss.shift_invariant else OTHER_CUTS
-    if centred and not by_pairs:
-        margin = problem.loss.margin(problem.data.target) or 1.0
+    if centred is not None and not by_pairs:
+        margin = centred.margin(problem.data.target) or 1.0
         limit = SET_CUTS * margin * max(1.0, _gram_passes(problem) / SET_PASSES)
     return _reach(problem) <= limit
 

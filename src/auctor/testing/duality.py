@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from auctor.core.capabilities import conjugate, smoothed
 from auctor.core.needs import Coupling
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
@@ -16,7 +17,7 @@ from auctor.testing.suite import Suite, expect, expect_close, when
 
 def _has_conjugate(suite: DualitySuite) -> bool:
     case = next(suite.cases())
-    return suite.loss.conjugate(np.zeros(N_ROWS), case.target) is not None
+    return conjugate(suite.loss, np.zeros(N_ROWS), case.target) is not None
 
 
 class DualitySuite(Suite):
@@ -97,12 +98,12 @@ class DualitySuite(Suite):
             if self.loss.coupling is Coupling.ROW:
                 duals += [-g1, 3.0 * g2, rng.normal(size=N_ROWS) / N_ROWS]
             for u in duals:
-                conjugate = self._conjugate(u, case.target)
+                found = self._conjugate(u, case.target)
                 for scores in (case.scores, *kinked_scores(case.target.y, rng)):
                     bound = float(u @ scores) - self.loss.value(scores, case.target)
                     expect(
-                        conjugate >= bound - 1e-11 * (1.0 + abs(bound)),
-                        f"conjugate {conjugate:.9g} below {bound:.9g} ({case.name})",
+                        found >= bound - 1e-11 * (1.0 + abs(bound)),
+                        f"conjugate {found:.9g} below {bound:.9g} ({case.name})",
                     )
 
     @when(_has_conjugate, evaluates=True)
@@ -119,19 +120,19 @@ class DualitySuite(Suite):
                 expect(part <= chord + 1e-11 * (1.0 + abs(chord)), "the conjugate is not convex")
 
     def _conjugate(self, u: FloatArray, target: Target) -> float:
-        conjugate = self.loss.conjugate(u, target)
-        expect(conjugate is not None, "conjugate is None for some u only")
-        assert conjugate is not None
-        return conjugate
+        found = conjugate(self.loss, u, target)
+        expect(found is not None, "conjugate is None for some u only")
+        assert found is not None
+        return found
 
     # --- smoothing --------------------------------------------------------------------------
 
-    @when(lambda suite: suite.loss.smoothed(1.0) is not None)
+    @when(lambda suite: smoothed(suite.loss, 1.0) is not None)
     def check_smoothed(self) -> None:
         """``0 <= value - smoothed(width) <= width``, and the smoothed loss has a gradient."""
         rng = self.rng()
         for width in (1.0, 0.1, 1e-3, 1e-6):
-            smooth = self.loss.smoothed(width)
+            smooth = smoothed(self.loss, width)
             expect(smooth is not None, f"smoothed({width}) is None, smoothed(1) is not")
             assert smooth is not None
             expect(smooth.smooth and smooth.order >= 1, "smoothed() is not smooth")
@@ -145,16 +146,16 @@ class DualitySuite(Suite):
                     expect(error <= width + slack, f"smoothed({width}) is off by {error:.3g}")
 
     @when(
-        lambda suite: suite.loss.smoothed(1.0) is not None and _has_conjugate(suite),
+        lambda suite: smoothed(suite.loss, 1.0) is not None and _has_conjugate(suite),
         evaluates=True,
     )
     def check_smoothed_gradient_is_dual(self) -> None:
         """The gradient of the smoothed loss is a feasible dual point of the exact loss."""
         for case in self.cases():
-            smooth = self.loss.smoothed(0.3)
+            smooth = smoothed(self.loss, 0.3)
             assert smooth is not None
             value, grad = smooth.value_grad(case.scores, case.target)
             bound = float(grad @ case.scores) - value
-            conjugate = self._conjugate(grad, case.target)
-            expect(math.isfinite(conjugate), "its gradient is outside the conjugate's domain")
-            expect(conjugate <= bound + 1e-11 * (1.0 + abs(bound)), "conjugate above smoothed's")
+            found = self._conjugate(grad, case.target)
+            expect(math.isfinite(found), "its gradient is outside the conjugate's domain")
+            expect(found <= bound + 1e-11 * (1.0 + abs(bound)), "conjugate above smoothed's")

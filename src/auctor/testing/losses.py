@@ -9,11 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from auctor.core.curvature import PairCurvature
+from auctor.core.capabilities import CURVED, conjugate
+from auctor.core.curvature import Curvature
 from auctor.core.errors import AuctorError
-from auctor.core.needs import Coupling, Splits
+from auctor.core.needs import Coupling, Offers, Splits
 from auctor.core.rng import systematic
-from auctor.core.shift import ShiftedScores
+from auctor.core.shift import ShiftedScores, shifts_of
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.testing.cases import N_ROWS, kinked_scores, target_for
 from auctor.testing.differences import disagreement
@@ -22,6 +23,20 @@ from auctor.testing.suite import Untouched, expect, expect_close, when
 
 #: Sizes of scores at which no result may be NaN. Set by hand, up to squares beyond the float range.
 EXTREMES = (1e3, 1e6, 1e30, 1e100, 1e200)
+
+
+#: Members of the protocol that each flag stands for.
+MEMBERS: dict[Offers, tuple[str, ...]] = {
+    Offers.CONJUGATE: ("conjugate",),
+    Offers.SMOOTHING: ("smoothed",),
+    Offers.TANGENT: ("tangent",),
+    Offers.CENTRING: ("smoothed", "centre", "smoothed_around", "margin"),
+    Offers.SHIFTS: ("shifts",),
+    Offers.SORTING: ("evaluation",),
+    Offers.COMPILED: ("kind", "param", "width", "closed_prox"),
+    Offers.PAIRS: ("per_pair", "pair_square", "conjugate_of_total"),
+    Offers.THRESHOLD: ("by_rows",),
+}
 
 
 def _promises(order: int) -> Callable[[LossSuite], bool]:
@@ -44,6 +59,10 @@ class LossSuite(DualitySuite):
     >>> len(LossSuite(Squared()).run()) > 15
     True
     """
+
+    def curvature(self, scores: FloatArray, target: Target) -> Curvature:
+        """Second derivative of the loss in the scores."""
+        return CURVED.of(self.loss).curvature(scores, target)
 
     # --- derivatives ------------------------------------------------------------------------
 
@@ -92,7 +111,7 @@ class LossSuite(DualitySuite):
         """`curvature` agrees with fourth-order differences of `value_grad`."""
         rng = self.rng()
         for case in self.cases():
-            curvature = self.loss.curvature(case.scores, case.target)
+            curvature = self.curvature(case.scores, case.target)
             for direction in rng.normal(size=(3, N_ROWS)):
                 product = curvature.matvec(direction)
                 # Terms may cancel and leave rounding errors of the size of the diagonal.
@@ -114,7 +133,7 @@ class LossSuite(DualitySuite):
     def check_curvature_matrix(self) -> None:
         """The curvature is symmetric, and positive semi-definite if the loss is convex."""
         for case in self.cases():
-            curvature = self.loss.curvature(case.scores, case.target)
+            curvature = self.curvature(case.scores, case.target)
             matrix = np.array([curvature.matvec(unit) for unit in np.eye(N_ROWS)])
             # Scale of the terms, which may cancel in the matrix.
             scale = max(float(np.abs(matrix).max()), float(curvature.diagonal.max())) or 1.0
@@ -128,7 +147,7 @@ class LossSuite(DualitySuite):
     def check_shifts(self) -> None:
         """`shifts` has the values and derivatives at scores shifted by a constant."""
         for case in self.cases():
-            own = self.loss.shifts(case.scores, case.target)
+            own = shifts_of(self.loss, case.scores, case.target)
             plain = ShiftedScores(self.loss, case.scores, case.target)
             for t in case.unit * np.array([0.0, -0.7, 0.3]):
                 value, slope, size = plain.at(t)
@@ -153,15 +172,14 @@ class LossSuite(DualitySuite):
         """Scale of the curvature along a constant shift of the scores."""
         if self.loss.order < 2:
             return 1.0
-        curvature = self.loss.curvature(scores, target)
+        curvature = self.curvature(scores, target)
         return float(np.abs(curvature.diagonal).sum()) or 1.0
 
     @when(lambda suite: suite.loss.order >= 2 and suite.draws_pairs(), evaluates=True)
     def check_pair_draws(self) -> None:
         """Pairs drawn from the curvature sum to it: exactly in trace, nearly in each entry."""
         for case in self.cases():
-            curvature = self.loss.curvature(case.scores, case.target)
-            assert isinstance(curvature, PairCurvature)
+            curvature = self.curvature(case.scores, case.target)
             assert curvature.partners is not None
             i, total = systematic(curvature.diagonal, 8000)
             j = curvature.partners(i)
@@ -175,30 +193,38 @@ class LossSuite(DualitySuite):
     def draws_pairs(self) -> bool:
         """Whether the curvature is a sum over pairs from which pairs can be drawn."""
         case = next(self.cases())
-        curvature = self.loss.curvature(case.scores, case.target)
-        return isinstance(curvature, PairCurvature) and curvature.partners is not None
+        curvature = self.curvature(case.scores, case.target)
+        return curvature.partners is not None
 
     @when(lambda suite: suite.loss.order < 2)
     def check_missing_order_is_refused(self) -> None:
         """Derivatives beyond ``order`` raise an `AuctorError`."""
         case = next(self.cases())
-        missing = [self.loss.curvature]
-        if self.loss.order < 1:
-            missing.append(self.loss.value_grad)  # type: ignore[arg-type]
-        for method in missing:
+        for order, name in ((1, "value_grad"), (2, "curvature")):
+            if self.loss.order >= order or not hasattr(self.loss, name):
+                continue
             try:
-                method(case.scores, case.target)
+                getattr(self.loss, name)(case.scores, case.target)
             except AuctorError:
                 continue
-            raise AssertionError(f"order {self.loss.order}, yet {method.__name__} does not raise")
+            raise AssertionError(f"order {self.loss.order}, yet {name} does not raise")
+
+    def check_offers(self) -> None:
+        """``offers`` has the flags of the capabilities that the loss implements, and no others."""
+        for flag, names in MEMBERS.items():
+            missing = [name for name in names if not hasattr(self.loss, name)]
+            if flag in self.loss.offers:
+                expect(not missing, f"offers {flag.name}, but has no {', '.join(missing)}")
+            else:
+                expect(missing, f"has {', '.join(names)}, but does not offer {flag.name}")
 
     @when(lambda suite: suite.loss.quadratic)
     def check_quadratic(self) -> None:
         """The curvature of a quadratic loss is the same everywhere."""
         v = self.rng().normal(size=N_ROWS)
         for case in self.cases():
-            here = self.loss.curvature(case.scores, case.target).matvec(v)
-            there = self.loss.curvature(case.scores - 3.0 * v, case.target).matvec(v)
+            here = self.curvature(case.scores, case.target).matvec(v)
+            there = self.curvature(case.scores - 3.0 * v, case.target).matvec(v)
             expect_close(there, here, "curvature of a quadratic loss", rtol=1e-12)
 
     @when(lambda suite: suite.loss.coupling is Coupling.ROW)
@@ -212,7 +238,7 @@ class LossSuite(DualitySuite):
             after = self.loss.value_grad(moved, case.target)[1][0]
             expect(before == after, "coupling is ROW, yet other rows move a row's gradient")
             if self.loss.order >= 2:
-                product = self.loss.curvature(case.scores, case.target).matvec(np.eye(N_ROWS)[0])
+                product = self.curvature(case.scores, case.target).matvec(np.eye(N_ROWS)[0])
                 expect(not product[1:].any(), "coupling is ROW, yet curvature ties rows together")
 
     # --- weights and rows -------------------------------------------------------------------
@@ -235,10 +261,10 @@ class LossSuite(DualitySuite):
             )
         if self.loss.order >= 2:
             v = self.rng().normal(size=N_ROWS)
-            own = self.loss.curvature(*a)
+            own = self.curvature(*a)
             # Terms may cancel completely, for example if only one row has curvature.
             expect_close(
-                pull(self.loss.curvature(*b).matvec(_spread(v, b[0], pull))),
+                pull(self.curvature(*b).matvec(_spread(v, b[0], pull))),
                 own.matvec(v),
                 f"curvature, {what}",
                 scale=float(np.abs(own.diagonal * v).max()) or 1.0,
@@ -371,7 +397,7 @@ class LossSuite(DualitySuite):
                         if self.loss.order >= 1:
                             found.append(self.loss.value_grad(scores, case.target)[1])
                         if self.loss.order >= 2:
-                            found.append(self.loss.curvature(scores, case.target).diagonal)
+                            found.append(self.curvature(scores, case.target).diagonal)
                     expect(not any(np.isnan(x).any() for x in found), f"NaN at scores of {size:g}")
 
     def check_nan_is_not_hidden(self) -> None:
@@ -393,8 +419,8 @@ class LossSuite(DualitySuite):
                 if self.loss.order >= 1:
                     self.loss.value_grad(case.scores, fresh)
                 if self.loss.order >= 2:
-                    self.loss.curvature(case.scores, fresh).matvec(case.scores)
-                self.loss.conjugate(case.scores, fresh)
+                    self.curvature(case.scores, fresh).matvec(case.scores)
+                conjugate(self.loss, case.scores, fresh)
 
     def check_copies(self) -> None:
         """Pickling and copying keep the parameters."""

@@ -283,20 +283,18 @@ def piece(kind: int, param: float, y: float, slope: float) -> tuple[float, float
     return -math.inf, math.inf
 
 
-def curve_bound(loss: object) -> float:
-    """Largest second derivative of a loss that has a ``kind``; infinite where it is unbounded.
+def curve_bound(kind: int, width: float) -> float:
+    """Largest second derivative of the loss of a kind; infinite where it is unbounded.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> curve_bound(SimpleNamespace(kind=LOGISTIC, width=0.0))
+    >>> curve_bound(LOGISTIC, 0.0)
     0.25
     """
-    kind, width = getattr(loss, "kind", None), float(getattr(loss, "width", 0.0))
     known = {LOGISTIC: 0.25, SQUARED_HINGE: 1.0, SQUARED: 1.0, HUBER: 1.0}
     if kind in (HINGE, QUANTILE, EPSILON):
         return 1.0 / width if width > 0.0 else math.inf
-    return math.inf if kind is None else known.get(kind, math.inf)
+    return known.get(kind, math.inf)
 
 
 # --- loops over rows ------------------------------------------------------------------------------

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.capabilities import COMPILED
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
-from auctor.core.protocols import PointwiseLoss
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import dual as kernels
@@ -186,7 +186,7 @@ class DualCoordinateAscent:
         )  # fmt: skip
         problem.counts.passes += 2.0 * visits / state.order.size
         if self._polishes(problem, state, spec, active):
-            loss, target = cast(PointwiseLoss, problem.loss), problem.data.target
+            loss, target = COMPILED.of(problem.loss), problem.data.target
             visits = kernels.free_step(
                 *problem.data.row_lines(), loss.kind, loss.param, loss.width, target.y,
                 state.distinct.share, state.q, _flat(spec)[1], state.order, active, ROUNDS, DROP,
@@ -200,13 +200,13 @@ class DualCoordinateAscent:
     ) -> bool:
         """Whether to solve for the free rows: few, and fewer than columns (a regular system)."""
         few = active <= min(FEW * state.order.size, problem.n_columns)
-        closed = cast(PointwiseLoss, problem.loss).closed_prox
+        closed = COMPILED.of(problem.loss).closed_prox
         return self.shrinking > 0 and state.checks > 0 and few and closed and not spec.l1.any()
 
     @staticmethod
     def _kernel(problem: Problem, state: DualState) -> partial[tuple[int, int]]:
         """The sweep kernel with data, loss and target bound."""
-        loss, target = cast(PointwiseLoss, problem.loss), problem.data.target
+        loss, target = COMPILED.of(problem.loss), problem.data.target
         return partial(
             kernels.dual_sweeps,
             *problem.data.row_lines(),
@@ -248,7 +248,7 @@ class DualCoordinateAscent:
         """Evaluate primal and dual point in one pass, and reactivate rows that may move."""
         before = state.point.scores
         point = problem.evaluate(problem.join(state.w, state.centre))
-        loss = cast(PointwiseLoss, problem.loss)
+        loss = COMPILED.of(problem.loss)
         active = state.order.size
         if self.shrinking > 0 and loss.closed_prox:
             active = kernels.unshrink(

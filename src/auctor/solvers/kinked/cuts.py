@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.protocols import Shifts
+from auctor.core.capabilities import Shifts
 from auctor.core.rounding import ROUNDING
-from auctor.core.shift import ShiftedScores
+from auctor.core.shift import ShiftedScores, shifts_of
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem import Point, Problem
 
@@ -52,7 +52,7 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
     loss, scores, target = problem.loss, point.scores, problem.data.target
     # First the loss's own formula for shifted scores. Its rounding may differ from that of the
     # evaluated points; if the slopes then have the same sign, shift the scores themselves.
-    for shifts in (loss.shifts(scores, target), ShiftedScores(loss, scores, target)):
+    for shifts in (shifts_of(loss, scores, target), ShiftedScores(loss, scores, target)):
         low, high = (_shifted(problem, point, by) for by in _bracketing_shifts(shifts, accuracy))
         left, right = _intercept_slope(low), _intercept_slope(high)
         for end in (low, high):

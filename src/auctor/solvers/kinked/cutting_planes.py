@@ -19,6 +19,7 @@ from auctor.solvers.kinked.cuts import Query, first_query
 from auctor.solvers.kinked.line import CutLine
 from auctor.solvers.kinked.zero_model import point_near_zero
 from auctor.solvers.line_search import lowest_on
+from auctor.solvers.memory import memory_of
 
 #: ``w -> (risk, subgradient)``: the source of cuts in place of the loss.
 Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -57,13 +58,6 @@ ZERO_MODEL_CUTS = 30
 #: Source: constants.md: 0.0025 takes 0.43 times the passes and 0.51 times the CPU seconds (1 case),
 #: 0.04 changes nothing.
 ZERO_MODEL_GAP = 0.01
-
-
-@dataclass
-class LastBundle:
-    """The cuts that a solve along a path leaves for the next one."""
-
-    bundle: Bundle | None = None
 
 
 @dataclass(frozen=True)
@@ -174,10 +168,9 @@ class Bmrm:
         """State at the starting point, with the cuts of an earlier solve along a path, if any."""
         query = first_query(problem, problem.evaluate(w))
         bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
-        if problem.memory is not None:
-            last = problem.memory.part(LastBundle)
-            bundle.take(last.bundle)
-            last.bundle = bundle
+        memory = memory_of(problem)
+        bundle.take(memory.bundle)
+        memory.bundle = bundle
         proved = None if self.oracle is None else -math.inf
         state = BmrmState(query.point, query, query, bundle, rng, proved=proved)
         return self._shown(problem, state)

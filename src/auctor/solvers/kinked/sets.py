@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from auctor.core.capabilities import THRESHOLDED, ByRows
 from auctor.core.needs import Need
-from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
@@ -43,7 +43,7 @@ class RowForm:
     @classmethod
     def of(cls, problem: Problem) -> RowForm:
         """The row form of a problem."""
-        form = problem.loss.by_rows(problem.data.target)
+        form = THRESHOLDED.of(problem.loss).by_rows(problem.data.target)
         l2 = problem.coef(problem.ridge) / (form.outside * form.inside**2)
         rows = ridge_problem(problem, form.loss, l2, problem.data, fit_intercept=True)
         return cls(problem, form, rows)

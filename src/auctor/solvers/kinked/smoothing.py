@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from auctor.core.capabilities import CENTRABLE, smoothed
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
@@ -180,7 +181,7 @@ class Smoothing:
         last = state.inner
         width = max(state.width * self.shrink, self.min_width * margin_unit(problem))
         slopes = last.point.dscores
-        loss = problem.loss.smoothed_around(width, slopes, problem.data.target)
+        loss = CENTRABLE.of(problem.loss).smoothed_around(width, slopes, problem.data.target)
         assert loss is not None
         smoothed, w = problem.with_loss(loss), last.point.w
         new = self._at_width(smoothed, problem, w, width, state.solver, state.rng)
@@ -256,12 +257,14 @@ def null_unit(problem: Problem) -> float:
 
 def margin_unit(problem: Problem) -> float:
     """Unit of centred widths: the loss's margin, or the null loss if it has none."""
-    return problem.loss.margin(problem.data.target) or null_unit(problem)
+    loss = CENTRABLE.find(problem.loss)
+    margin = None if loss is None else loss.margin(problem.data.target)
+    return margin or null_unit(problem)
 
 
 def smoothed_problem(problem: Problem, width: float) -> Problem:
     """The problem with its loss smoothed at a width."""
-    loss = problem.loss.smoothed(width)
+    loss = smoothed(problem.loss, width)
     assert loss is not None
     return problem.with_loss(loss)
 

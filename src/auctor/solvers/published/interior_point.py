@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
 from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
@@ -171,7 +172,7 @@ class InteriorPoint:
     ) -> FloatArray:
         """Newton system ``([X 1]' h [X 1] + ridge) x = r``."""
         n, p = problem.data.n_rows, problem.n_columns
-        h = problem.loss.curvature(point.scores, problem.data.target).diagonal
+        h = CURVED.of(problem.loss).curvature(point.scores, problem.data.target).diagonal
         direct = n >= p if self.direct is None else self.direct
         if direct:
             joined = problem.join(ridge, 0.0)
@@ -255,7 +256,7 @@ def _thresholded(problem: Problem, spec: SeparableSpec, point: Point) -> Point:
     w = problem.coef(point.w)
     slope = np.abs(problem.coef(point.gradient) + spec.l2 * w)
     problem.counts.passes += 1
-    h = problem.loss.curvature(point.scores, problem.data.target).diagonal
+    h = CURVED.of(problem.loss).curvature(point.scores, problem.data.target).diagonal
     curve = problem.data.square_gradient(h) + spec.l2
     inactive = (w != 0.0) & (curve * np.abs(w) <= spec.l1 - slope)
     if not inactive.any():

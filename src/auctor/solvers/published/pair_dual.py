@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
+from auctor.core.capabilities import PAIRED
 from auctor.core.checks import check_int
 from auctor.core.errors import IncompatibleError, Option
 from auctor.core.needs import Need
-from auctor.core.protocols import PairLoss
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.problem import Problem
 from auctor.solvers.base import State
@@ -84,7 +83,7 @@ class PairDualAscent(Reformulated):
         data = problem.data.differences(first, second).with_target(
             Target(np.ones(first.size), weight)
         )
-        loss = cast(PairLoss, problem.loss).per_pair
+        loss = PAIRED.of(problem.loss).per_pair
         pairs = Problem(loss, problem.penalty, data, fit_intercept=False)
         return PairForm(problem, pairs, data.n_entries / max(problem.data.n_entries, 1))
 

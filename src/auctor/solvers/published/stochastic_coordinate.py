@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from auctor.core.capabilities import COMPILED
 from auctor.core.linalg import floored
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
@@ -75,7 +75,8 @@ class StochasticCoordinateDescent:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> CoordinateState:
         """State at the starting point."""
         point = problem.with_best_intercept(feasible(problem, w))
-        bound = curve_bound(problem.loss) * problem.data.target.share
+        loss = COMPILED.of(problem.loss)
+        bound = curve_bound(loss.kind, loss.width) * problem.data.target.share
         problem.counts.passes += 1
         beta = problem.data.square_gradient(bound)
         if self.single_bound:
@@ -88,7 +89,7 @@ class StochasticCoordinateDescent:
     def step(self, problem: Problem, state: CoordinateState) -> CoordinateState:
         """One epoch: as many random coordinate steps as there are columns."""
         point, epoch = state.point, state.epoch + 1
-        loss: Any = problem.loss
+        loss = COMPILED.of(problem.loss)
         target, random = problem.data.target, state.random.copy()
         spec = spec_of(problem)
         # The kernel updates coefficients, scores and derivatives in place.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
+from auctor.core.capabilities import PAIRED
 from auctor.core.needs import Need
 from auctor.core.protocols import FullData as Data
-from auctor.core.protocols import PairLoss
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, Target
 from auctor.problem import Problem
@@ -86,7 +84,7 @@ def pair_metric(problem: Problem) -> FloatArray | None:
 
 def _of_square(problem: Problem) -> Hessian:
     """Hessian of the pairwise square loss on the same pairs; it does not depend on w."""
-    square = problem.with_loss(cast(PairLoss, problem.loss).pair_square)
+    square = problem.with_loss(PAIRED.of(problem.loss).pair_square)
     zeros = np.zeros(problem.n_params)
     return square.hessian(square.evaluate(zeros, scores=np.zeros(problem.data.n_rows)))
 

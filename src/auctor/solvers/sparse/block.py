@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import BlockSpec, FloatArray, IntArray
@@ -271,7 +272,7 @@ def block_violation(problem: Problem, spec: BlockSpec, point: Point) -> FloatArr
 
 def row_curvature(problem: Problem, point: Point) -> FloatArray:
     """Curvature of the rows; zeros are raised to a share of the largest, which bounds the steps."""
-    h = problem.loss.curvature(point.scores, problem.data.target).diagonal
+    h = CURVED.of(problem.loss).curvature(point.scores, problem.data.target).diagonal
     largest = float(h.max(initial=0.0))
     share = problem.data.target.share
     if largest == 0.0:

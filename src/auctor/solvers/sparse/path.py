@@ -20,6 +20,7 @@ from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.minimise import Solver, minimise
 from auctor.problem import Problem, WarmStart
 from auctor.solvers.choose import resolve
+from auctor.solvers.memory import SolverMemory
 from auctor.solvers.sparse.models.columns import score_change
 from auctor.solvers.sparse.strengths import check_strengths, strength_max, with_strength
 
@@ -186,9 +187,8 @@ class _Run:
         w0: FloatArray | None,
         on_point: OnPoint | None,
     ) -> None:
-        self.problem, self.w0, self.on_point = problem.with_memory(), w0, on_point
-        assert self.problem.memory is not None
-        self.memory = self.problem.memory
+        self.memory = SolverMemory()
+        self.problem, self.w0, self.on_point = problem.with_memory(self.memory), w0, on_point
         self.solver = "auto" if solver is None else solver
         self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rng": rng}
         self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds

@@ -11,12 +11,13 @@ from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
-from auctor.problem import PathMemory, Point, Problem, WarmStart
+from auctor.problem import Point, Problem, WarmStart
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.solvers.base import State
 from auctor.solvers.line_search import composite
+from auctor.solvers.memory import memory_of
 from auctor.solvers.sparse.history import GradientHistory
-from auctor.solvers.sparse.models.columns import Descent, SharedColumns, Store, descend
+from auctor.solvers.sparse.models.columns import Descent, Store, descend
 from auctor.solvers.sparse.models.matrix import MatrixModel, chosen_model, full_model
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
@@ -96,14 +97,6 @@ FAILURE_DECREASE = 0.01
 FINEST_TOLERANCE = 1e-12
 
 
-@dataclass
-class Shared:
-    """What the solves along a path share: the latest Hessian, and gradients of earlier points."""
-
-    model: MatrixModel | None = None
-    history: GradientHistory | None = None
-
-
 @dataclass(frozen=True)
 class ProximalNewtonState(State):
     """The point, the copied columns, the latest model, the inner tolerance and the random state.
@@ -165,7 +158,7 @@ class ProximalNewton:
         self, problem: Problem, w: FloatArray, rng: np.random.Generator
     ) -> ProximalNewtonState:
         """State at the starting point, with the model and columns of earlier solves on a path."""
-        memory = problem.memory or PathMemory()
+        memory = memory_of(problem)
         start = memory.warm_start
         if start is not None and np.array_equal(start.w, w) and np.isfinite(start.scores).all():
             point = problem.evaluate(w, scores=start.scores)
@@ -175,8 +168,8 @@ class ProximalNewton:
         random = kernel_state(rng)
         state = ProximalNewtonState(
             point=self._stored(problem, problem.with_best_intercept(point)),
-            store=memory.part(SharedColumns).store,
-            model=memory.part(Shared).model,
+            store=memory.columns,
+            model=memory.model,
             inner_tol=np.inf,
             random=random,
             proven=np.zeros(problem.n_columns, dtype=bool),
@@ -189,18 +182,17 @@ class ProximalNewton:
 
         With many columns its gradient comes from `GradientHistory`, for less than a pass.
         """
-        memory = problem.memory
-        if memory is None:
+        if problem.memory is None:
             return point
+        memory = memory_of(problem)
         memory.warm_start = WarmStart(point.w, point.scores)
         if not _has_history(problem):
             return point
-        columns, shared = memory.part(SharedColumns), memory.part(Shared)
-        if columns.store is None or columns.store.index is not None:
-            columns.store = Store(problem.data.columns(), None)
-        if shared.history is None:
-            shared.history = GradientHistory(problem)
-        return shared.history.attach(problem, point, columns.store)
+        if memory.columns is None or memory.columns.index is not None:
+            memory.columns = Store(problem.data.columns(), None)
+        if memory.history is None:
+            memory.history = GradientHistory(problem)
+        return memory.history.attach(problem, point, memory.columns)
 
     def step(self, problem: Problem, state: ProximalNewtonState) -> ProximalNewtonState:
         """One quadratic model, its approximate minimiser, and one line search."""
@@ -247,8 +239,7 @@ class ProximalNewton:
         """Direction and change of the scores from a Hessian model, and the state with the model."""
         point, spec = state.point, spec_of(problem)
         model = self._model(problem, state, spec, chosen)
-        if problem.memory is not None:
-            problem.memory.part(Shared).model = model
+        memory_of(problem).model = model
         # Inner tolerance: a share of the violation, but not finer than the target gap needs.
         worst = float(violation.max())
         enough = self._tolerance_for_gap(problem, point)
@@ -308,8 +299,7 @@ class ProximalNewton:
             near = np.abs(problem.coef(point.gradient)) > NEARLY_ACTIVE * spec.l1
             near[chosen] = True
             store = self._gather(problem, np.flatnonzero(near))
-            if problem.memory is not None:
-                problem.memory.part(SharedColumns).store = store
+            memory_of(problem).columns = store
         # Screening: columns at zero that the duality gap proves to be zero leave the working set.
         at_zero = problem.coef(point.w)[chosen] == 0.0
         candidates = chosen[at_zero & ~state.proven[chosen]]

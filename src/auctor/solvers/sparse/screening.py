@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from auctor.core.capabilities import COMPILED
 from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, IntArray, SeparableSpec
@@ -26,7 +27,8 @@ def dual_radius(problem: Problem, point: Point) -> float:
     if point.imbalance:
         return math.inf
     gap = max(point.duality_gap, ROUNDING * abs(point.value))
-    return math.sqrt(2.0 * curve_bound(problem.loss) * gap)
+    loss = COMPILED.of(problem.loss)
+    return math.sqrt(2.0 * curve_bound(loss.kind, loss.width) * gap)
 
 
 def proven_zero(

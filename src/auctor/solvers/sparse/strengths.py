@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from auctor.core.capabilities import smoothed
 from auctor.core.checks import check_vector
 from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
@@ -166,15 +167,15 @@ def _need_kink(penalty: Penalty, kinked: bool) -> None:
 def _null_pull(problem: Problem) -> FloatArray:
     """Minus a (sub)gradient of the loss at the null model, per column."""
     if problem.has_intercept and not problem.loss.smooth:
-        smoothed = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
-        if smoothed is None:
+        loss = smoothed(problem.loss, WIDTH * (abs(problem.null.loss) or 1.0))
+        if loss is None:
             raise ParameterError(
                 "strength_max",
                 needs="a loss that is smooth or has a smoothed form",
                 got=problem.described,
                 todo="Pass the strengths yourself.",
             )
-        problem = problem.with_loss(smoothed)
+        problem = problem.with_loss(loss)
     start: Point = problem.evaluate(problem.start())
     return -problem.coef(start.gradient)
 

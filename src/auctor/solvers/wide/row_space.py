@@ -12,10 +12,11 @@ from auctor.core.cost import product_passes
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
-from auctor.problem import PathMemory, Problem
+from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose
+from auctor.solvers.memory import memory_of
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import After, Relay, Stage
 
@@ -68,13 +69,6 @@ class Span(NamedTuple):
             scores = scores - float(share @ scores)
         z: FloatArray = scores[self.first] @ self.back
         return z
-
-
-@dataclass
-class LastSpan:
-    """The `Span` that the solves along a path share."""
-
-    span: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -169,10 +163,10 @@ def _span(problem: Problem) -> tuple[Span, float]:
     l2 = problem.ridge[: problem.n_columns]
     strength = float(l2.max())
     scale = strength / l2
-    last = (problem.memory or PathMemory()).part(LastSpan)
-    if last.span is None or not np.allclose(last.span.scale, scale, rtol=SAME_SCALE, atol=0.0):
-        last.span = _build_span(problem, scale)
-    return last.span, strength
+    memory = memory_of(problem)
+    if memory.span is None or not np.allclose(memory.span.scale, scale, rtol=SAME_SCALE, atol=0.0):
+        memory.span = _build_span(problem, scale)
+    return memory.span, strength
 
 
 def _build_span(problem: Problem, scale: FloatArray) -> Span:

@@ -9,6 +9,7 @@ import numpy as np
 from auctor.core.types import Array, Columns, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
+from auctor.solvers.memory import memory_of
 from auctor.solvers.sparse.models.shared import InterceptRow
 
 #: Least curvature of a column, as a share of what it would be if every row had the curvature of the
@@ -37,13 +38,6 @@ class Store:
     def local(self, array: FloatArray) -> FloatArray:
         """The entries of a per-column array that belong to the columns in memory."""
         return array if self.index is None else array[self.index]
-
-
-@dataclass
-class SharedColumns:
-    """The columns that the solves of a path share."""
-
-    store: Store | None = None
 
 
 @dataclass(frozen=True)
@@ -110,8 +104,7 @@ def score_change(problem: Problem, direction: FloatArray) -> FloatArray:
 
     Only its non-zero columns are read where an earlier solve of the path has stored all columns.
     """
-    memory = problem.memory
-    store = None if memory is None else memory.part(SharedColumns).store
+    store = memory_of(problem).columns
     if store is None or store.index is not None:
         return problem.score_change(direction)
     coef = problem.coef(direction)

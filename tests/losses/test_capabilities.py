@@ -1,0 +1,116 @@
+"""Losses with a value and a gradient alone, and how capabilities are asked for."""
+
+import numpy as np
+import pytest
+
+from auctor.core.capabilities import (
+    CENTRABLE,
+    COMPILED,
+    CONJUGATED,
+    CURVED,
+    PAIRED,
+    SORTING,
+    conjugate,
+    smoothed,
+)
+from auctor.core.errors import IncompatibleError
+from auctor.core.needs import Coupling, Need, Offers
+from auctor.data import as_data
+from auctor.losses import FBeta, Hinge, Logistic, PairwiseHinge, PairwiseSquare, Prbep
+from auctor.losses.base import BaseLoss
+from auctor.minimise import minimise
+from auctor.penalties import L1, L2
+from auctor.problem import Problem
+from auctor.solvers import Bmrm, Fista, Lbfgs, Lhac, OrthantWise, choose
+from auctor.testing import LossSuite
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 4))
+Y = np.where(X @ [1.0, -1.0, 0.5, 0.0] + RNG.normal(size=80) > 0.0, 1.0, -1.0)
+
+
+class OnlyGradient(BaseLoss):
+    """The logistic loss without any capability."""
+
+    def value_grad(self, scores, target):
+        return Logistic().value_grad(scores, target)
+
+
+class OnlySubgradient(BaseLoss):
+    """The hinge of pairs without any capability."""
+
+    coupling = Coupling.GLOBAL
+    smooth = False
+    shift_invariant = True
+
+    def value_grad(self, scores, target):
+        return PairwiseHinge().value_grad(scores, target)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "solver"),
+    [(L2(0.1), Lbfgs()), (L1(0.02), Fista()), (L1(0.02), Lhac()), (L1(0.02), OrthantWise())],
+    ids=["lbfgs", "fista", "lhac", "owlqn"],
+)
+def test_a_loss_with_a_gradient_alone_is_trained(penalty, solver):
+    LossSuite(OnlyGradient()).run()
+    data = as_data(X, Y)
+    exact = Problem(Logistic(), penalty, data)
+    wanted = minimise(exact, choose(exact), tol=1e-10)
+    found = minimise(Problem(OnlyGradient(), penalty, data), solver, tol=1e-8, max_iter=5000)
+    assert found.value == pytest.approx(wanted.value, rel=1e-8)
+
+
+def test_a_loss_with_a_subgradient_alone_is_trained():
+    data = as_data(X, Y)
+    exact = Problem(PairwiseHinge(), L2(0.1), data)
+    wanted = minimise(exact, choose(exact), tol=1e-8)
+    found = minimise(Problem(OnlySubgradient(), L2(0.1), data), Bmrm(), tol=1e-5)
+    assert found.value == pytest.approx(wanted.value, rel=1e-4)
+
+
+def test_capabilities_are_found_by_their_flags():
+    assert COMPILED.of(Hinge()).closed_prox
+    assert COMPILED.find(PairwiseHinge()) is None
+    assert PAIRED.of(PairwiseHinge()).per_pair == Hinge()
+    assert SORTING.find(PairwiseSquare()) is None
+    assert CENTRABLE.has(Prbep())
+    assert not CENTRABLE.has(FBeta())
+    assert CURVED.find(PairwiseHinge()) is None
+    assert CURVED.has(PairwiseHinge(width=0.5))
+    target = as_data(X, Y).target
+    assert CONJUGATED.find(OnlyGradient()) is None
+    assert conjugate(OnlyGradient(), np.zeros(80), target) is None
+    assert smoothed(OnlySubgradient(), 0.1) is None
+    assert smoothed(FBeta(whole=True), 0.1) is None
+    assert smoothed(Prbep(), 0.1) == Prbep(width=0.1)
+
+
+def test_a_missing_capability_is_an_error_that_names_it():
+    with pytest.raises(IncompatibleError, match="uses the curvature needs a loss that offers it"):
+        CURVED.of(Hinge())
+    with pytest.raises(IncompatibleError, match="Use another solver"):
+        COMPILED.of(OnlyGradient())
+
+
+def test_a_capability_without_its_flag_fails_the_suite():
+    class Forgotten(OnlyGradient):
+        def conjugate(self, dscores, target):
+            return Logistic().conjugate(dscores, target)
+
+    class Promised(OnlyGradient):
+        offers = Offers.SHIFTS
+
+    with pytest.raises(AssertionError, match="does not offer CONJUGATE"):
+        LossSuite(Forgotten()).check_offers()
+    with pytest.raises(AssertionError, match="offers SHIFTS, but has no shifts"):
+        LossSuite(Promised()).check_offers()
+
+
+def test_problems_provide_what_losses_offer():
+    data = as_data(X, Y)
+    plain = Problem(OnlyGradient(), L2(0.1), data).provides
+    assert Need.SMOOTH_LOSS in plain
+    assert not plain & (Need.CURVATURE | Need.POINTWISE_LOSS | Need.SMOOTHABLE_LOSS)
+    kinked = Problem(Prbep(), L2(0.1), data).provides
+    assert not (Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING | Need.THRESHOLD_LOSS) & ~kinked
