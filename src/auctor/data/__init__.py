@@ -5,7 +5,15 @@ from typing import Any
 
 from auctor.data.binned import Binned, BinnedMatrix
 from auctor.data.codebook import Codebook
-from auctor.data.coerce import StoredData, as_data, as_matrix, feature_names, stored, wrap
+from auctor.data.coerce import (
+    StoredData,
+    as_data,
+    as_matrix,
+    feature_names,
+    in_shards,
+    stored,
+    wrap,
+)
 from auctor.data.dense import Dense
 from auctor.data.sharded import Sharded, open_shards
 from auctor.data.sparse import Sparse
@@ -23,6 +31,7 @@ __all__ = [
     "as_data",
     "as_matrix",
     "feature_names",
+    "in_shards",
     "open_shards",
     "stored",
     "wrap",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -64,6 +64,11 @@ def as_data(
         None if weight is None else check_weight(weight, n, who=who),
     )
     return wrap(matrix, target, n_threads=n_threads)
+
+
+def in_shards(matrix: Any) -> TypeGuard[Sharded]:
+    """Whether a result of `as_matrix` is data in shards, whose rows cannot be taken one by one."""
+    return isinstance(matrix, Sharded)
 
 
 def stored(matrix: Any, target: Target, *, n_threads: int | None = None) -> StoredData:

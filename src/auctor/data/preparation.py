@@ -10,9 +10,8 @@ from scipy import sparse
 
 from auctor.core.rounding import VARIANCE_ROUNDING
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data.coerce import wrap
+from auctor.data.coerce import in_shards, wrap
 from auctor.data.matrices import is_dense
-from auctor.data.sharded import Sharded
 
 #: Entries that are moved or scaled at a time: 8 MB of float64, instead of a copy of the matrix. Set
 #: by hand; larger strips are not faster.
@@ -37,8 +36,14 @@ def share_stored(matrix: Any) -> float:
     >>> share_stored(sparse.csr_array(np.eye(4)))
     0.25
     """
+    size = matrix.shape[0] * matrix.shape[1]
+    return n_stored(matrix) / size if size else 0.0
+
+
+def n_stored(matrix: Any) -> int:
+    """Number of stored entries: all of an array, the nonzeros of a sparse matrix."""
     n, d = matrix.shape
-    return float(getattr(matrix, "nnz", n * d)) / (n * d) if n * d else 0.0
+    return int(getattr(matrix, "nnz", n * d))
 
 
 def writeable(matrix: Any) -> bool:
@@ -137,7 +142,7 @@ class Scaling(NamedTuple):
         A sparse matrix must store every entry of the columns with a nonzero mean, as the matrix of
         the scaling does.
         """
-        if isinstance(matrix, Sharded):
+        if in_shards(matrix):
             return matrix.scaled(self.factor)
         if is_dense(matrix):
             changed = np.empty_like(matrix)
@@ -194,11 +199,11 @@ def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = Non
 
     Parameters
     ----------
-    matrix : array or sparse matrix
+    matrix : array, sparse matrix or data in shards
         As `auctor.data.as_matrix` returns it.
     centre : bool
         Whether to subtract the means too: in dense columns, and in sparse ones that store every
-        entry; other sparse columns would become dense.
+        entry; other sparse columns would become dense. Shards are never centred.
     weight : (n,) array, optional
         Row weights; rows of weight 0 are ignored.
 
@@ -208,6 +213,8 @@ def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = Non
     >>> scaling.mean, scaling.factor
     (array([3., 0.]), array([0.5, 1. ]))
     """
+    if in_shards(matrix):  # not centred: that would make sparse shards dense
+        return Scaling(np.zeros(matrix.n_columns), matrix.column_factors(weight))
     n = matrix.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
     mean, variance, full = _moments(matrix, share)
@@ -260,6 +267,8 @@ def looks_scaled(matrix: Any, scaling: Scaling) -> bool:
     have length one, as after a tf-idf encoding of text: then the rows were scaled on purpose, and
     scaling columns would undo that.
     """
+    if in_shards(matrix):  # scaled without a copy: nothing is saved
+        return False
     if np.abs(scaling.factor - 1.0).max() <= ALREADY and np.abs(scaling.mean).max() <= ALREADY:
         return True
     if is_dense(matrix):

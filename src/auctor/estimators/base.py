@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.data import Sharded, as_matrix
+from auctor.data import Sharded, as_matrix, in_shards
 from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, refuse_masked
 from auctor.training.parameters import LinearParameters
 
@@ -74,7 +74,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if not reset:
             check_is_fitted(self)
         matrix = as_matrix(X, who=self._who)
-        if isinstance(matrix, Sharded):
+        if in_shards(matrix):
             return self._read_shards(matrix, reset)
         # scikit-learn checks names and number of columns; values were checked by `as_matrix`.
         try:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from auctor.core.errors import NotOfferedError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.data import Sharded
+from auctor.data import in_shards
 from auctor.estimators.base import (
     LinearEstimator,
     as_shards,
@@ -252,7 +252,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
         X, y = as_shards(X, y)
         matrix = self._read(X, reset=True)
-        if y is None and isinstance(matrix, Sharded):  # shards have their own labels and weights
+        if y is None and in_shards(matrix):  # shards have their own labels and weights
             y = matrix.row_labels()
             sample_weight = matrix.target.weight if sample_weight is None else sample_weight
         n = matrix.shape[0]

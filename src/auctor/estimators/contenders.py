@@ -25,7 +25,6 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import dense_array, is_dense
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.search import MetricClassifierCV
-from auctor.losses import Logistic
 from auctor.solvers.choose import SOLVERS
 from auctor.training.contest import OURS, THEIRS, WHO, Contender, Fitted, Part, Rules, tuned
 from auctor.training.metric import ALIASES, METRICS, Chosen, Cut, parse, resolve_metric
@@ -57,8 +56,9 @@ def our_contenders(
     trained = [resolve_metric(WHO, *pair).loss for pair in pairs]
     for solver in solvers or ():
         known(WHO, "solver", solver, {"auto": None, **SOLVERS})
-    if not surrogates and not any(isinstance(loss, Logistic) for loss in trained):
-        pairs.append(("log_loss", "logistic"))
+    plain = ("log_loss", "logistic")
+    if not surrogates and resolve_metric(WHO, *plain).loss not in trained:
+        pairs.append(plain)
     return [
         Contender(
             ", ".join([*pair, *([] if solver == "auto" else [solver])]),

@@ -16,7 +16,7 @@ import numpy as np
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.data import Sharded, as_matrix
+from auctor.data import as_matrix, in_shards
 from auctor.data.binned import BinnedMatrix, pack
 from auctor.data.codebook import MOST_CODES, Codebook
 from auctor.data.coerce import LARGEST
@@ -322,7 +322,7 @@ def read_values(
 ) -> Any:
     """A matrix whose entries are numbers or missing; infinity is refused."""
     matrix = as_matrix(X, who=who, finite=False)
-    if isinstance(matrix, Sharded):
+    if in_shards(matrix):
         raise DataError(
             who,
             needs="rows in memory to make bins of",

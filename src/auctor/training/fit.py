@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
-from auctor.core.protocols import Loss, Penalty
+from auctor.core.needs import Access
+from auctor.core.protocols import Data, FullData, Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage, watched_start, watched_state
-from auctor.data import Binned, Sharded, Stacked, StoredData
-from auctor.losses.softmax import Softmax, one_hot
+from auctor.data import Stacked, StoredData
+from auctor.losses.softmax import one_hot
 from auctor.minimise import minimise
 from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
@@ -23,6 +25,7 @@ from auctor.solvers.gaussian.moments import fits, outnumbered
 from auctor.solvers.gaussian.shrinkage import shrinkage
 from auctor.training.exact import check_maximiser, maximise_exact
 from auctor.training.metric import Chosen
+from auctor.training.metric_parts import HasOffsets
 from auctor.training.parameters import LinearParameters, generator
 from auctor.training.registry import resolve_penalty
 
@@ -153,7 +156,7 @@ def class_problems(
 
 def each_class(problem: Problem, solution: Solution) -> list[Solution]:
     """One solution per class from that of a joint problem; else a list with the solution."""
-    if not isinstance(problem.loss, Softmax):
+    if not isinstance(problem.loss, HasOffsets):
         return [solution]
     scores = problem.data.scores(solution.coef)
     offsets = problem.loss.offsets_at(scores, problem.data.target)
@@ -176,7 +179,7 @@ def start_at(problem: Problem, solutions: Sequence[Solution]) -> FloatArray | No
     """
     if not solutions:
         return None
-    if isinstance(problem.loss, Softmax):
+    if isinstance(problem.loss, HasOffsets):
         w = np.concatenate([solution.coef for solution in solutions])
     else:
         w = problem.join(solutions[0].coef, solutions[0].intercept)
@@ -190,6 +193,11 @@ def check_not_interrupted(solutions: Sequence[Solution]) -> None:
         raise KeyboardInterrupt
 
 
+def in_memory(data: Data) -> TypeGuard[FullData]:
+    """Whether data have all capabilities, as arrays and sparse matrices in memory do."""
+    return Access.EVERYTHING in data.access
+
+
 def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
     """The penalty of a problem.
 
@@ -198,7 +206,7 @@ def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Cho
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     covariances = _shrinks(given, data, chosen) and not chosen.loss.scale_invariant
-    if covariances and not isinstance(data, Binned | Sharded):
+    if covariances and in_memory(data):
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
 
@@ -217,7 +225,7 @@ def role_of(given: LinearParameters, data: StoredData, chosen: Chosen) -> Role:
 def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
     """Whether the surrogate is made of covariances and a class has fewer rows than columns."""
     ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    if not chosen.shrinks or not ridge or isinstance(data, Binned | Sharded):
+    if not chosen.shrinks or not ridge or not in_memory(data):
         return False
     return fits(data) and outnumbered(data)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from auctor.core.protocols import Loss
-from auctor.core.types import FloatArray
-from auctor.losses.softmax import Softmax
+from auctor.core.types import FloatArray, Target
 
 
 class Cut(NamedTuple):
@@ -25,8 +24,16 @@ EXACT = "exact"
 Measure = Callable[[Any, FloatArray, Any], float]
 
 
+@runtime_checkable
+class HasOffsets(Protocol):
+    """Capability of a joint loss of several classes: it finds the offsets of the classes itself."""
+
+    def offsets_at(self, scores: FloatArray, target: Target) -> FloatArray:
+        """The best offsets of the classes at some scores."""
+
+
 #: Makes the joint loss of several classes: ``(number of classes, whether each has an intercept)``.
-Several = Callable[[int, bool], Softmax]
+Several = Callable[[int, bool], Loss]
 
 
 class Surrogate(NamedTuple):

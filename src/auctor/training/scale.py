@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray
-from auctor.data import Sharded
 from auctor.data.preparation import Scaling, column_scaling, looks_scaled
 from auctor.training.parameters import LinearParameters
 from auctor.training.targets import Rows
@@ -32,8 +32,6 @@ def scaling_for(
     """
     if not isinstance(given.standardise, str) and not given.standardise:
         return None
-    if isinstance(matrix, Sharded):
-        return Scaling(np.zeros(matrix.n_columns), matrix.column_factors(weight))
     auto = isinstance(given.standardise, str)
     if auto and _bounds_weights(given.penalty, matrix.shape[1]):
         return None
@@ -41,10 +39,9 @@ def scaling_for(
     return None if auto and looks_scaled(matrix, scaling) else scaling
 
 
-def _bounds_weights(penalty: Any, d: int) -> bool:
+def _bounds_weights(penalty: str | Penalty, d: int) -> bool:
     """Whether a penalty has finite bounds on weights other than 0, which are in data units."""
-    separable = getattr(penalty, "separable", None)
-    spec = None if separable is None else separable(d)
+    spec = None if isinstance(penalty, str) else penalty.separable(d)
     if spec is None:
         return False
     bounds = np.concatenate([spec.lower, spec.upper])

@@ -11,9 +11,9 @@ from auctor.core.checks import check_choice
 from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
 from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import Sharded, StoredData, stored
+from auctor.data import StoredData, in_shards, stored
 from auctor.data.coerce import check_weight
-from auctor.data.preparation import Scaling
+from auctor.data.preparation import Scaling, n_stored
 from auctor.metrics.grouped import group_codes
 from auctor.training.metric import Chosen
 
@@ -74,8 +74,7 @@ class Rows:
     @property
     def large(self) -> bool:
         """Whether the matrix is too large to copy a part of it."""
-        n, d = self.matrix.shape
-        return bool(getattr(self.matrix, "nnz", n * d) >= MAX_COPIED_ENTRIES)
+        return n_stored(self.matrix) >= MAX_COPIED_ENTRIES
 
     @property
     def total(self) -> float:
@@ -84,7 +83,7 @@ class Rows:
 
     def take(self, index: IntArray) -> Rows:
         """A copy of the rows of an index; raises if they are not in memory."""
-        if isinstance(self.matrix, Sharded):
+        if in_shards(self.matrix):
             raise DataError(
                 "A fit with calibrate or threshold_cv",
                 needs="rows in memory",
