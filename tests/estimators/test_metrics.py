@@ -1,6 +1,5 @@
 """Every metric of the registry: training, scores, thresholds, groups, averages, bad input."""
 
-import re
 import warnings
 
 import numpy as np
@@ -320,17 +319,6 @@ def test_ties_everywhere():
             model = MetricClassifier(spelled(name), strength=0.1).fit(X, y)
         assert not model.coef_.any()
         assert np.isfinite(model.intercept_).all()
-
-
-def test_docstring_table_is_that_of_the_registry():
-    """What the table says is right; `auctor list metrics` is the complete list."""
-    rows = re.findall(
-        r"^ +(\w+)(?:\(\w+\))?  +(\w+(?:, \w+)*)$", MetricClassifier.__doc__, flags=re.M
-    )
-    listed = [(name, surrogates) for name, surrogates in rows if name in METRICS]
-    assert len(listed) >= 10
-    for name, surrogates in listed:
-        assert surrogates.split(", ") == list(METRICS[name].surrogates)
 
 
 # --- warnings that help ---------------------------------------------------------------------------

@@ -40,10 +40,10 @@ def share_stored(matrix: Any) -> float:
     return n_stored(matrix) / size if size else 0.0
 
 
-def n_stored(matrix: Any) -> int:
-    """Number of stored entries: all of an array, the nonzeros of a sparse matrix."""
+def n_stored(matrix: Any) -> float:
+    """Number of stored entries: all of an array, the nonzeros of a sparse matrix; shards: inf."""
     n, d = matrix.shape
-    return int(getattr(matrix, "nnz", n * d))
+    return float(getattr(matrix, "nnz", n * d))
 
 
 def writeable(matrix: Any) -> bool:

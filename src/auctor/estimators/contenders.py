@@ -53,11 +53,11 @@ def our_contenders(
     name, _ = parse(WHO, "metric", ALIASES.get(metric, metric))
     resolve_metric(WHO, metric, "auto")
     pairs = [(metric, surrogate) for surrogate in surrogates or METRICS[name].surrogates]
-    trained = [resolve_metric(WHO, *pair).loss for pair in pairs]
+    trained = {type(resolve_metric(WHO, *pair).loss) for pair in pairs}
     for solver in solvers or ():
         known(WHO, "solver", solver, {"auto": None, **SOLVERS})
     plain = ("log_loss", "logistic")
-    if not surrogates and resolve_metric(WHO, *plain).loss not in trained:
+    if not surrogates and type(resolve_metric(WHO, *plain).loss) not in trained:
         pairs.append(plain)
     return [
         Contender(
