@@ -168,9 +168,9 @@ class PlacedLoss(BaseLoss):
 
     def _there(self, values: FloatArray) -> Spread:
         """A vector over the rows as stored on the workers; a numpy array is sent to them."""
-        return (
-            values if isinstance(values, Spread) else Spread(self.holder, self.holder.sent(values))
-        )
+        if isinstance(values, Spread):
+            return values
+        return Spread(self.holder, self.holder.sent(values))
 
     def _at(self, scores: FloatArray) -> Spread:
         """The scores with the shift added, stored on the workers until they are replaced."""
