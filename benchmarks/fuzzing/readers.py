@@ -132,9 +132,9 @@ def _arrow(format: str, kind: str) -> bytes:
 
 def check(case: Case) -> str:
     """Read a case in every way there is; what is accepted must be right."""
-    base.BLOCK = int(case.options["block"])  # type: ignore[call-overload]
+    base.READ_BYTES = int(case.options["block"])  # type: ignore[call-overload]
     if case.kind == "svmlight" and re.search(rb"[ \t]0+:", case.data):
-        base.BLOCK = 1 << 20  # the first block decides where indices start
+        base.READ_BYTES = 1 << 20  # the first block decides where indices start
     try:
         table = _read(case)
     except AuctorError as error:

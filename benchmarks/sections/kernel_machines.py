@@ -117,13 +117,13 @@ def _fit(model: Any, X: Any, y: np.ndarray, gamma: float) -> dict[str, float]:
 
 def _block_sizes(X: Any, y: np.ndarray, C: float, gamma: float) -> list[float]:
     """CPU seconds of a fit by blocks of each size."""
-    usual, seconds = dual.BLOCK, []
+    usual, seconds = dual.BLOCK_VARIABLES, []
     for size in BLOCKS:
-        dual.BLOCK = size
+        dual.BLOCK_VARIABLES = size
         start = time.process_time()
         KernelClassifier(C=C, gamma=gamma, cache_bytes=CACHE, n_threads=1).fit(X, y)
         seconds.append(time.process_time() - start)
-    dual.BLOCK = usual
+    dual.BLOCK_VARIABLES = usual
     return seconds
 
 

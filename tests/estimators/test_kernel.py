@@ -19,7 +19,7 @@ from auctor.kernel_machine import machine, points
 def blocks(monkeypatch):
     """Small blocks even on small data, so that rounds, caches and updates take part."""
     monkeypatch.setattr(machine, "EXACT_SIZE", 10)
-    monkeypatch.setattr(dual_module, "BLOCK", 32)
+    monkeypatch.setattr(dual_module, "BLOCK_VARIABLES", 32)
 
 
 def moons(n, seed=0, d=2):

@@ -18,10 +18,10 @@ from tests.tables.streams import gather, refusal
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 3, 100])
-@pytest.mark.parametrize("block", [16, base.BLOCK])
+@pytest.mark.parametrize("block", [16, base.READ_BYTES])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_csv_is_what_pandas_reads(chunk_rows, block, end, tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(50, 4)), columns=list("abcd"))
     table.loc[rng.random(50) < 0.2, "b"] = np.nan
@@ -69,7 +69,7 @@ def test_tables_of_many_kinds(text, options):
 )
 @pytest.mark.parametrize("block", [1 << 20, 4])
 def test_a_word_above_a_number_is_a_name(text, header, block, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     source = base.Source(io.BytesIO(text.encode()))
     file = DelimitedFile(source, ReadOptions("test", chunk_rows=100, label=-1))
     assert file.named is header
@@ -188,10 +188,10 @@ def test_several_files_have_the_same_columns(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("block", [4, 16, base.BLOCK])
+@pytest.mark.parametrize("block", [4, 16, base.READ_BYTES])
 @pytest.mark.parametrize("chunk_rows", [1, 2, 100])
 def test_line_ends_between_quotes_are_text(end, block, chunk_rows, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     text = f'a,"two{end}lines",y{end}1,2,"no{end}no"{end}3,4,"say ""hi"", you{end}"{end}'
     chunks = list(open_stream(io.BytesIO(text.encode()), "csv", label="y", chunk_rows=chunk_rows))
     assert chunks[0].columns == ("a", f"two{end}lines")
@@ -200,9 +200,9 @@ def test_line_ends_between_quotes_are_text(end, block, chunk_rows, monkeypatch):
     assert labels == [f"no{end}no", 'say "hi", you']
 
 
-@pytest.mark.parametrize("block", [4, base.BLOCK])
+@pytest.mark.parametrize("block", [4, base.READ_BYTES])
 def test_lines_are_counted_past_those_between_quotes(block, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     text = b'w,a,y\n"one\ntwo\n",1,0\n\n   \n"x",oops,1\n'
     schema = Schema.of([Column("a", "number")], "y")
     assert "'oops' in BytesIO, line 7" in refusal(io.BytesIO(text), format="csv", schema=schema)
@@ -219,9 +219,9 @@ def test_quotes_within_a_field_are_text():
     assert y.tolist() == [1, 0, 0]
 
 
-@pytest.mark.parametrize("block", [4, base.BLOCK])
+@pytest.mark.parametrize("block", [4, base.READ_BYTES])
 def test_a_quote_that_is_never_closed_names_its_line(block, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     text = b'a,y\n1,0\n2,"1\n3,0\n'
     said = refusal(io.BytesIO(text), format="csv")
     assert "quotes that are closed" in said
@@ -289,7 +289,7 @@ def test_rows_of_tabs_are_rows():
 
 
 def test_a_ragged_row_far_into_the_file_is_named_by_its_line(monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", 64)
+    monkeypatch.setattr(base, "READ_BYTES", 64)
     rows = b"a,b,y\n" + b"1,2,0\n" * 50 + b"1,2,0,5\n" + b"1,2,0\n" * 5
     said = refusal(io.BytesIO(rows), format="csv")
     assert "got 4 in BytesIO, line 52" in said

@@ -17,12 +17,12 @@ from tests.tables.streams import gather, refusal, svm
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 7, 300, 1000])
-@pytest.mark.parametrize("block", [16, 1000, base.BLOCK])
+@pytest.mark.parametrize("block", [16, 1000, base.READ_BYTES])
 @pytest.mark.parametrize("zero_based", [True, False])
 def test_svmlight_is_what_scikit_learn_reads(
     rows, chunk_rows, block, zero_based, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     path = tmp_path / "rows.svm"
     dump_svmlight_file(*rows, str(path), zero_based=zero_based)
     expected, y = load_svmlight_file(str(path), zero_based=zero_based)
@@ -154,11 +154,11 @@ def test_columns_grow_or_are_fixed():
         ("1 \x00", 3, "index"),
     ],
 )
-@pytest.mark.parametrize("block", [16, base.BLOCK])
+@pytest.mark.parametrize("block", [16, base.READ_BYTES])
 def test_malformed_lines_name_file_line_and_column(
     line, column, word, block, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     path = tmp_path / "bad.svm"
     path.write_text(f"1 1:1\n# comment\n\n-1 2:2 4:1\n{line}\n1 1:1\n")
     said = refusal(path, zero_based=False)
@@ -168,7 +168,7 @@ def test_malformed_lines_name_file_line_and_column(
 
 def test_binary_rubbish_is_refused(monkeypatch):
     monkeypatch.setattr(base, "LONGEST_LINE", 1000)
-    monkeypatch.setattr(base, "BLOCK", 256)
+    monkeypatch.setattr(base, "READ_BYTES", 256)
     assert "1000 bytes" in refusal(io.BytesIO(b"\x01" * 5000))
     rng = np.random.default_rng(0)
     for size in (1, 10, 500):

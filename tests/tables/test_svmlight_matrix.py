@@ -37,9 +37,9 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("block", [16, 1000, base.BLOCK])
+@pytest.mark.parametrize("block", [16, 1000, base.READ_BYTES])
 def test_what_scikit_learn_and_a_stream_read(path, n_threads, block, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     X, y = read_svmlight(path, n_threads=n_threads)
     expected, labels = load_svmlight_file(str(path))
     assert_same(X, expected)
@@ -113,7 +113,7 @@ def test_columns_and_types():
 
 
 def test_large_indices_need_64_bits(monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", 16)
+    monkeypatch.setattr(base, "READ_BYTES", 16)
     X, _ = read_svmlight(text(*["1 1:1 7:2"] * 9, "1 3000000000:1", *["-1 2:5"] * 9), n_threads=1)
     assert X.shape == (19, 3_000_000_000)
     assert X.indices.dtype == X.indptr.dtype == np.int64
@@ -125,14 +125,14 @@ def test_large_indices_need_64_bits(monkeypatch):
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("block", [16, base.BLOCK])
+@pytest.mark.parametrize("block", [16, base.READ_BYTES])
 @pytest.mark.parametrize(
     ("line", "column"), [("one 1:2", 1), ("1 2:x", 5), ("1 3:3 3:4", 7), ("1 1:1 -2:3", 7)]
 )
 def test_malformed_lines_name_file_line_and_column(
     line, column, block, n_threads, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(base, "READ_BYTES", block)
     path = tmp_path / "bad.svm"
     path.write_text("1 1:1\n# comment\n\n-1 2:2 4:1\n" * 5 + f"{line}\n1 1:1\nalso bad\n")
     with pytest.raises(DataError, match=rf"read_svmlight .*bad.svm, line 21, column {column}\."):
@@ -152,7 +152,7 @@ def test_files_without_rows(tmp_path, monkeypatch):
 
 
 def test_room_grows_where_the_first_rows_mislead(tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK", 64)
+    monkeypatch.setattr(base, "READ_BYTES", 64)
     path = tmp_path / "rows.svm"
     lines = [f"{k}" for k in range(200)]
     lines += [" ".join(["1", *(f"{j}:{j}" for j in range(1, 40))])] * 100

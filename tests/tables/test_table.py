@@ -218,7 +218,7 @@ def random_table(rng):
 @pytest.mark.parametrize("seed", range(25))
 def test_any_table_in_any_format(seed, tmp_path, monkeypatch):
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(base, "BLOCK", int(rng.choice([16, 200, 1 << 20])))
+    monkeypatch.setattr(base, "READ_BYTES", int(rng.choice([16, 200, 1 << 20])))
     monkeypatch.setattr("auctor.tables.read.CHUNK_ROWS", int(rng.choice([1, 5, 8192])))
     frame, labels = random_table(rng)
     frame.insert(int(rng.integers(len(frame.columns) + 1)), "target", labels)

@@ -36,7 +36,7 @@ PLAIN_STEPS = 3
 FORCING = 0.1
 #: Most rounds of coordinate descent and conjugate gradients per step. Set by hand; usually `ENOUGH`
 #: ends them.
-ROUNDS = 20
+MOST_ROUNDS = 20
 #: Violation of the model's optimality, as a share of the first, at which the rounds end. Set by
 #: hand: smaller shares solve the model better and take fewer, more expensive steps.
 ENOUGH = 0.5
@@ -122,7 +122,7 @@ class NewtonCd:
         model = QuadraticModel(W, free)
         step = np.zeros(free.value.size)
         first = np.inf
-        for k in range(ROUNDS):
+        for k in range(MOST_ROUNDS):
             image = model.descend(step, self.passes)
             if steps < PLAIN_STEPS:
                 break

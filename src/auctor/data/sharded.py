@@ -96,7 +96,7 @@ class Sharded:
 
     @property
     def access(self) -> Access:
-        """What block reductions offer."""
+        """Sums of second order and other targets; Gram matrices if there are few columns."""
         few = self.n_columns <= GRAM_COLUMNS
         return Access.SECOND_ORDER | Access.RETARGET | (Access.GRAM if few else Access.PRODUCTS)
 

@@ -26,7 +26,7 @@ from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
 
 class ShardFacts(NamedTuple):
-    """What the driver knows of a shard: its shape, entries, target and a checksum of its rows."""
+    """Facts about a shard that the driver keeps: shape, entries, target, checksum of its rows."""
 
     n_rows: int
     n_columns: int
@@ -53,7 +53,7 @@ class Workers(Protocol):
 
 
 def facts_of(data: Dense | Sparse, checksum: int | None = None) -> ShardFacts:
-    """What the driver needs to know of rows; by default the checksum is that of their sum."""
+    """The facts about rows that the driver needs; by default the checksum is that of their sum."""
     if checksum is None:
         checksum = zlib.crc32(data.gradient(np.ones(data.n_rows)).tobytes())
     return ShardFacts(data.n_rows, data.n_columns, data.n_entries, data.target, checksum)

@@ -22,7 +22,7 @@ from auctor.reports.nodes import TaxonomyReport
 from auctor.training.registry import resolve_penalty
 
 #: Labels without rows that a warning names, at most. Set by hand, to keep the message short.
-NAMED = 5
+NAMED_LABELS = 5
 
 
 class CheckedRows(NamedTuple):
@@ -126,8 +126,8 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         counted = labels.indicator if weight is None else labels.indicator[weight > 0.0]
         self.adopt_seen(np.atleast_1d(counted.any(axis=0)))
         if self.empty_labels_:
-            more = ", ..." if len(self.empty_labels_) > NAMED else ""
-            names = ", ".join(repr(name) for name in self.empty_labels_[:NAMED])
+            more = ", ..." if len(self.empty_labels_) > NAMED_LABELS else ""
+            names = ", ".join(repr(name) for name in self.empty_labels_[:NAMED_LABELS])
             warning = DataWarning(
                 who,
                 does=f"never predicts {len(self.empty_labels_)} labels, which have no rows: "

@@ -25,7 +25,7 @@ from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 #: Variables of a block: large enough that kernel rows come from large matrix products, small enough
 #: that the kernel matrix of the block, 8 MB, stays in the cache. Source: classical.md (CPU seconds
 #: by size of the block).
-BLOCK = 1024
+BLOCK_VARIABLES = 1024
 #: Share of a block that stays in the next round, so that pairs from different rounds can be
 #: optimised together. Set by hand: 0 needs more rounds, 1 makes no progress.
 STAYS = 0.5
@@ -159,7 +159,7 @@ def solve_blocks(
     """Solve on blocks of variables until the violation is at most ``tol``."""
     beta, slope = np.zeros(dual.target.size), dual.target.copy()
     kept, K = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
-    size = min(BLOCK, cache.capacity, dual.target.size)
+    size = min(BLOCK_VARIABLES, cache.capacity, dual.target.size)
     stays = min(int(STAYS * size), size - 2)
     steps, fresh = 0, True
     for _ in range(max_rounds):
@@ -246,7 +246,7 @@ def _recomputed(cache: RowCache, dual: Dual, beta: FloatArray) -> FloatArray:
     """The slopes ``target - K b``, computed from all support vectors."""
     slope = dual.target.copy()
     support = np.flatnonzero(beta)
-    size = min(BLOCK, cache.capacity)
+    size = min(BLOCK_VARIABLES, cache.capacity)
     for first in range(0, support.size, size):
         part = support[first : first + size]
         _update(cache, dual, cache.slots(dual.row_of[part]), beta[part], slope)

@@ -46,7 +46,7 @@ RIDGE_ROWS = 20_000
 PREDICTED_ROWS = 1024
 #: Negative eigenvalue of a whole kernel matrix, as a share of its largest entry, from which the
 #: kernel counts as indefinite: far above the rounding error of float64.
-NEGATIVE = 1e-8
+INDEFINITE_SHARE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def check_definite(points: Points, who: str) -> None:
         return
     K = whole_matrix(points)
     lowest = float(np.linalg.eigvalsh(K)[0])
-    if lowest < -NEGATIVE * float(np.abs(K).max()):
+    if lowest < -INDEFINITE_SHARE * float(np.abs(K).max()):
         raise indefinite(who, lowest)
 
 

@@ -13,7 +13,7 @@ from auctor.qp.margin import Margin, hard_margin, soft_margin
 
 #: Most rounds over the rows. A round that adds no row ends the solve, usually after fewer than ten;
 #: set by hand as a guard against cycling by rounding errors.
-ROUNDS = 1000
+MOST_ROUNDS = 1000
 
 
 def by_chunks(
@@ -60,7 +60,7 @@ def by_chunks(
     labels = np.asarray(y, dtype=np.float64)
     kept = _first(labels, size, as_rng(random_state))
     total = 0
-    for _ in range(ROUNDS):
+    for _ in range(MOST_ROUNDS):
         found = _solve(matrix[kept], labels[kept], C)
         total += found.n_iter
         # Rows outside the working set that violate the margin.
@@ -89,7 +89,7 @@ def by_chunks(
     raise DataError(
         "by_chunks",
         needs="a margin without violated rows",
-        got=f"violated rows after {ROUNDS} rounds",
+        got=f"violated rows after {MOST_ROUNDS} rounds",
         todo="Increase {option}.",
         option="tol",
     )

@@ -14,7 +14,7 @@ from auctor.core.types import FloatArray
 
 #: Negative eigenvalue of G, as a share of the largest in absolute value, up to which it counts as
 #: zero: above the rounding error of products such as X'X.
-NEGATIVE = 1e-10
+NEGATIVE_SHARE = 1e-10
 #: Smallest pivot of the Cholesky factor, as a share of the largest, for which G counts as positive
 #: definite. Its square, 1e-12, is a few thousand times machine epsilon: below, G may be singular up
 #: to rounding error.
@@ -240,7 +240,7 @@ def _convex_factor(G: FloatArray) -> FloatArray | None:
         return factor if pivots.min() > SMALLEST_PIVOT * pivots.max() else None
     except np.linalg.LinAlgError:
         values = np.linalg.eigvalsh(G)
-        if values[0] < -NEGATIVE * max(values[-1], -values[0]):
+        if values[0] < -NEGATIVE_SHARE * max(values[-1], -values[0]):
             raise DataError(
                 WHO,
                 needs="a positive semi-definite G",

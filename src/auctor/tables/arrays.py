@@ -18,9 +18,16 @@ from scipy import sparse
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array
 from auctor.tables.blocks import INT32_MAX, Block, Chunk
-from auctor.tables.columns import EXACT, check_names, check_width, default_names, find_label, listed
+from auctor.tables.columns import (
+    EXACT_INTEGERS,
+    check_names,
+    check_width,
+    default_names,
+    find_label,
+    listed,
+)
 from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
-from auctor.tables.source import BLOCK, Source
+from auctor.tables.source import READ_BYTES, Source
 
 #: Kinds of numpy dtypes that are read as numbers: bool, signed, unsigned, floating point.
 _NUMBERS = "biuf"
@@ -132,7 +139,7 @@ def _long_integers(values: Array) -> Array:
     """The whole numbers among some values that a 64-bit float cannot hold exactly."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return values[:0]
-    return values[(values > EXACT) | (values < -EXACT)]
+    return values[(values > EXACT_INTEGERS) | (values < -EXACT_INTEGERS)]
 
 
 def npy_file(source: Source, options: ReadOptions) -> ArrayFile:
@@ -327,7 +334,7 @@ class _Array:
             buffer = memoryview(taken.reshape(-1).view(np.uint8).data)
             at = 0
             while at < len(buffer):
-                got = file.readinto(buffer[at : at + BLOCK])
+                got = file.readinto(buffer[at : at + READ_BYTES])
                 if not got:
                     raise EOFError("the end of the file within an array")
                 at += got

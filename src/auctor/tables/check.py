@@ -17,7 +17,7 @@ from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray
 from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
-from auctor.tables.columns import EXACT, has_decimal_comma, listed, parse_number
+from auctor.tables.columns import EXACT_INTEGERS, has_decimal_comma, listed, parse_number
 from auctor.tables.dates import days, patterns_of
 from auctor.tables.infer import MOSTLY, Note
 from auctor.tables.options import ReadOptions
@@ -217,7 +217,7 @@ def _is_id(known: FloatArray) -> bool:
 
     Numbers beyond 2^53 are left to `note_long_integers`.
     """
-    if np.unique(known).size != known.size or np.abs(known).max() >= EXACT:
+    if np.unique(known).size != known.size or np.abs(known).max() >= EXACT_INTEGERS:
         return False
     steps = np.diff(known)
     dense = known.max() - known.min() < 2 * known.size

@@ -18,9 +18,9 @@ MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))
 #: Words that are read as numbers, in lower case.
 _TRUTH = {"true": 1.0, "false": 0.0}
 #: Largest absolute value up to which 64-bit floats hold every whole number.
-EXACT = 2**53
-#: Whole numbers of 16 digits or more, which may exceed `EXACT`. The largest 64-bit float has 309
-#: digits; longer text is left alone.
+EXACT_INTEGERS = 2**53
+#: Whole numbers of 16 digits or more, which may exceed `EXACT_INTEGERS`. The largest 64-bit float
+#: has 309 digits; longer text is left alone.
 _LONG = re.compile(r"[+-]?[0-9]{16,400}")
 #: Exchanges the decimal comma and the decimal point.
 _SWAP = str.maketrans(",.", ".,")
@@ -244,7 +244,7 @@ def spelt_long_integers(file: TableFile, columns: Sequence[int]) -> dict[int, st
     kinds = ["category" if k in columns else "skip" for k in range(len(file.names))]
     for block in file.blocks(kinds):
         for k, words in zip(sorted(columns), block.words, strict=True):
-            long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT)
+            long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT_INTEGERS)
             word = None if k in found else next(long, None)
             if word is not None:
                 found[k] = word

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.types import Array
-from auctor.tables.blocks import GROWTH, Block, TableFile
+from auctor.tables.blocks import GROWTH_FACTOR, Block, TableFile
 from auctor.tables.check import check_columns, leave_out_unique
 from auctor.tables.infer import (
     Note,
@@ -116,7 +116,7 @@ def gathered(
 
 
 class _Growing:
-    """An array to which rows are appended; it is resized in place by the factor `GROWTH`."""
+    """An array to which rows are appended; it is resized in place by the factor `GROWTH_FACTOR`."""
 
     def __init__(self, width: int, kind: Any) -> None:
         self.width, self.used = width, 0
@@ -126,7 +126,7 @@ class _Growing:
         """Append rows."""
         wanted = self.used + rows.shape[0]
         if self._array.shape[0] < wanted:
-            capacity = max(wanted, int(GROWTH * self._array.shape[0]))
+            capacity = max(wanted, int(GROWTH_FACTOR * self._array.shape[0]))
             self._array.resize((capacity, self.width), refcheck=False)
         self._array[self.used : wanted] = rows
         self.used = wanted

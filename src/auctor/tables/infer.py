@@ -12,7 +12,7 @@ from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.tables.amounts import decimal_sign
 from auctor.tables.blocks import TableFile
-from auctor.tables.columns import EXACT, listed, parse_number
+from auctor.tables.columns import EXACT_INTEGERS, listed, parse_number
 from auctor.tables.dates import are_dates
 from auctor.tables.encode import numbers_in, refuse_missing
 from auctor.tables.options import SKIP, ReadOptions
@@ -178,7 +178,7 @@ def long_integers(stats: ColumnStats, file: TableFile, kinds: Sequence[str]) -> 
     chosen = [
         k
         for k, x in zip(numbers, largest, strict=True)
-        if x >= EXACT and k not in file.float_columns
+        if x >= EXACT_INTEGERS and k not in file.float_columns
     ]
     found = file.long_integers(chosen) if chosen else {}
     return [f"{number} in {file.names[k]!r}" for k, number in sorted(found.items())]

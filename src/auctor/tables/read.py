@@ -14,7 +14,7 @@ from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import TableFile
-from auctor.tables.columns import EXACT
+from auctor.tables.columns import EXACT_INTEGERS
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.gather import find_schema, gathered
@@ -303,7 +303,7 @@ def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | 
                 got=f"{missing} missing in {name}",
                 todo="Drop the rows without a label first.",
             )
-        if (np.trunc(labels) == labels).all() and (np.abs(labels) <= EXACT).all():
+        if (np.trunc(labels) == labels).all() and (np.abs(labels) <= EXACT_INTEGERS).all():
             return labels.astype(np.int64)
     elif labels.dtype.kind == "b":
         return labels.astype(np.int64)

@@ -25,7 +25,7 @@ WHO = "open_stream"
 
 #: Bytes of text that are read at a time, 1 MiB: small enough for the cache, large enough that the
 #: cost per read does not matter. Set by hand.
-BLOCK = 1 << 20
+READ_BYTES = 1 << 20
 #: Bytes of the longest line, 256 MiB. Text without a line end for longer is refused: it is probably
 #: not text, and would be read into memory as a whole. Set by hand.
 LONGEST_LINE = 1 << 28
@@ -103,7 +103,7 @@ class Source:
             return
         copy = tempfile.TemporaryFile()  # noqa: SIM115
         try:
-            shutil.copyfileobj(self._raw, copy, BLOCK)
+            shutil.copyfileobj(self._raw, copy, READ_BYTES)
         except OSError as error:
             copy.close()
             raise DataError(
@@ -136,7 +136,7 @@ class Source:
         self._raw.seek(self._start)
 
     def blocks(self, *, whole_first: bool = False) -> Generator[bytes, None, None]:
-        """The text in blocks of about `BLOCK` bytes that end with a line.
+        """The text in blocks of about `READ_BYTES` bytes that end with a line.
 
         From standard input a block is what has arrived, so that rows of a slow pipe are not held
         back; with ``whole_first`` the first block waits until it is full.
@@ -146,9 +146,9 @@ class Source:
         file = self._decompress(head)
         parts: list[bytes] = []
         pending, first = 0, True
-        while data := self._read(file, BLOCK, some=self.live and not (whole_first and first)):
-            if first and whole_first and len(data) < BLOCK:
-                more = self._read(file, BLOCK)
+        while data := self._read(file, READ_BYTES, some=self.live and not (whole_first and first)):
+            if first and whole_first and len(data) < READ_BYTES:
+                more = self._read(file, READ_BYTES)
                 if not more:  # a short file is one block, its last line included
                     yield data.removeprefix(MARK)
                     return
@@ -199,7 +199,7 @@ class Source:
 
     def _decompress(self, head: bytes) -> Any:
         """A file of the decompressed bytes; ``head`` are the first ones, which are read already."""
-        whole = io.BufferedReader(_Joined(head, self._raw), BLOCK)
+        whole = io.BufferedReader(_Joined(head, self._raw), READ_BYTES)
         kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
         if kind == "gz":
             return gzip.GzipFile(fileobj=whole)
@@ -209,7 +209,7 @@ class Source:
             return lzma.LZMAFile(whole)
         if kind == "zst":
             zstandard = require("zstandard", extra="cli", who=f"{self.who} of {self.name}")
-            return io.BufferedReader(_Zstandard(zstandard.ZstdDecompressor(), whole), BLOCK)
+            return io.BufferedReader(_Zstandard(zstandard.ZstdDecompressor(), whole), READ_BYTES)
         return whole
 
 
@@ -336,7 +336,7 @@ def _standard_input() -> BinaryIO:
     A thread that waits in ``sys.stdin`` holds a lock that Python needs when it exits.
     """
     try:
-        return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), BLOCK)
+        return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), READ_BYTES)
     except (AttributeError, OSError, ValueError):
         return _binary(sys.stdin)
 

@@ -16,7 +16,7 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.kernels.text import svmlight as kernels
-from auctor.tables.blocks import GROWTH, INT32_MAX
+from auctor.tables.blocks import GROWTH_FACTOR, INT32_MAX
 from auctor.tables.options import ReadOptions
 from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import MOST_COLUMNS, Indices, SvmlightParser, first_index
@@ -232,5 +232,5 @@ def _grown(array: Array, size: int, fresh: bool) -> Array:
         larger[: array.shape[0]] = array
         return larger
     if array.shape[0] < size:
-        array.resize(max(size, int(GROWTH * array.shape[0])), refcheck=False)
+        array.resize(max(size, int(GROWTH_FACTOR * array.shape[0])), refcheck=False)
     return array

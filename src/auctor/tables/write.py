@@ -27,7 +27,7 @@ from auctor.tables.columns import LABEL_NAMES, check_names, default_names
 from auctor.tables.formats import COMPRESSED, FORMATS, format_of
 from auctor.tables.options import CHUNK_ROWS
 from auctor.tables.parts import Column, Names, RowBatch
-from auctor.tables.source import BLOCK
+from auctor.tables.source import READ_BYTES
 
 #: Largest number of columns of a dense file or a table. Sparse rows with more are refused: a chunk
 #: of `CHUNK_ROWS` dense rows would take more than 1.3 GB. Set by hand.
@@ -277,7 +277,7 @@ def _member(
             member.write(np.ascontiguousarray(content).tobytes())
         else:
             content.seek(0)
-            shutil.copyfileobj(content, member, BLOCK)
+            shutil.copyfileobj(content, member, READ_BYTES)
 
 
 def _npy_header(file: Any, shape: tuple[int, ...], kind: Any) -> None:

@@ -20,7 +20,7 @@ from auctor.tune.rules import RegionRules
 
 #: Half the width of the box of an unbounded variable, in units of max(1, |x0|). Set by hand: far
 #: enough to be no bound in practice, near enough that 1e-12 of it is above rounding errors.
-UNBOUNDED = 1e3
+FREE_HALF_WIDTH = 1e3
 #: First radius of unbounded variables, in units of max(1, |x0|); the usual choice for NEWUOA.
 UNBOUNDED_RADIUS = 1.0
 #: First radius in a box, as a share of its width. Set by hand: much smaller, and the search stays
@@ -244,11 +244,11 @@ class _Box:
         # Unbounded variables share one scale, that of the largest start.
         scale = max(1.0, float(np.abs(self.x0).max()))
         self.unbounded = not (np.isfinite(low).all() and np.isfinite(high).all())
-        self.low = np.where(np.isfinite(low), low, self.x0 - UNBOUNDED * scale)
-        self.high = np.where(np.isfinite(high), high, self.x0 + UNBOUNDED * scale)
+        self.low = np.where(np.isfinite(low), low, self.x0 - FREE_HALF_WIDTH * scale)
+        self.high = np.where(np.isfinite(high), high, self.x0 + FREE_HALF_WIDTH * scale)
         if self.unbounded:
-            self.low = np.maximum(self.low, self.x0 - UNBOUNDED * scale)
-            self.high = np.minimum(self.high, self.x0 + UNBOUNDED * scale)
+            self.low = np.maximum(self.low, self.x0 - FREE_HALF_WIDTH * scale)
+            self.high = np.minimum(self.high, self.x0 + FREE_HALF_WIDTH * scale)
         self.free = np.flatnonzero(self.low < self.high)
 
     def engine(
@@ -261,7 +261,7 @@ class _Box:
         start = np.clip((self.x0[self.free] - low) / (high - low), 0.0, 1.0)
         first, reach, last = BOX_RADIUS, 1.0, None
         if self.unbounded:
-            first = UNBOUNDED_RADIUS / (2.0 * UNBOUNDED)
+            first = UNBOUNDED_RADIUS / (2.0 * FREE_HALF_WIDTH)
             reach, last = RESTART_REACH * first, 1e-8 * first
         return DfoTr(
             self.free.size,

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 #: Half the width of the search cube in the tangent plane, in units of the start's norm. Set by
 #: hand: 1 allows 45 degrees along each coordinate, and more along the diagonals.
-REACH = 1.0
+CUBE_HALF_WIDTH = 1.0
 #: Distance from the centre of the cube, whose half width is 0.5, beyond which a new tangent plane
 #: is laid at the best direction. Set by hand: at 0.5 a search could end at the edge.
-EDGE = 0.45
+EDGE_DISTANCE = 0.45
 #: Rows that each step adds to a growing sample. Source: Ghanbari 2019 (S-DFO-TR), as printed.
 ROWS_PER_STEP = 50
 #: Rows of the first sample. Source: Ghanbari 2019 (S-DFO-TR), as printed.
@@ -139,7 +139,7 @@ def _around(
 
     def weights(u: FloatArray) -> FloatArray:
         """Weights of norm one at a point of the cube."""
-        moved = center + basis @ (2.0 * REACH * (u - 0.5))
+        moved = center + basis @ (2.0 * CUBE_HALF_WIDTH * (u - 0.5))
         found: FloatArray = moved / np.linalg.norm(moved)
         return found
 
@@ -157,12 +157,12 @@ def _around(
         if growing and best is not None and -value >= before and used < budget:
             search.tell([best], [-value_of(weights(best), used)])
             used += 1
-        if best is not None and np.abs(best - 0.5).max() > EDGE:
+        if best is not None and np.abs(best - 0.5).max() > EDGE_DISTANCE:
             break  # the caller lays a new plane there
     state, end = search.state, search.end
     if best is None:
         return begin._replace(evaluations=used, radius=state.radius, last_radius=end)
-    stays = search.converged and float(np.abs(best - 0.5).max()) <= EDGE
+    stays = search.converged and float(np.abs(best - 0.5).max()) <= EDGE_DISTANCE
     return Maximised(weights(best), -search.best_value, used, stays, state.radius, end)
 
 

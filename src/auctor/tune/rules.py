@@ -19,7 +19,7 @@ FAR_RADII = 2.0
 REPEAT_SHARE = 0.05
 #: Factor of the ridge of the regression, which is the variance of the noise over that of the
 #: values. Set by hand: 0 interpolates noise, a large one flattens the model.
-RIDGE = 0.1
+RIDGE_FACTOR = 0.1
 #: A run ends if it comes this close, in units of the cube, to the end of an earlier run without a
 #: lower value: it would find the same point again. Set by hand.
 SAME_END = 0.02
@@ -69,7 +69,7 @@ class RegionRules:
     full_up_to: int = FULL_UP_TO
     far: float = FAR_RADII
     repeat_share: float = REPEAT_SHARE
-    ridge: float = RIDGE
+    ridge: float = RIDGE_FACTOR
     same_end: float = SAME_END
     settled: float = SETTLED
 

@@ -35,12 +35,12 @@ PLAIN, TRIED = 2, len(RATES)
 #: Positions in a line of the table after the weights, and the length of a line.
 SQUARES, TOUCHED, SUMS = TRIED, TRIED + 1, TRIED + 2
 LINE = TRIED + 4
-#: Exponent: the t-th row has the weight t^RECENT in the moments of the scores, as early scores are
+#: The t-th row has the weight t to this power in the moments of the scores, as early scores are
 #: those of learners that had seen little. Set by hand.
-RECENT = 2.0
+RECENCY_EXPONENT = 2.0
 #: Ridge on the correlation matrix of the scores; TRIED over the rows of the smaller class is added
 #: to it. Set by hand: without it, learners that agree get large weights of opposite sign.
-RIDGE = 1e-2
+CORRELATION_RIDGE = 1e-2
 #: Step size of the intercept of each learner. Set by hand.
 CONSTANT_RATE = 2.0
 
@@ -126,7 +126,7 @@ def combine_learners(
         for m in range(TRIED):
             common = scatter[0, k, m] / judged[0] + scatter[1, k, m] / judged[1]
             system[k, m] = scale * system[m, TRIED + 1] * common
-        system[k, k] = 1.0 + RIDGE + TRIED / (1.0 + min(judged[0], judged[1]))
+        system[k, k] = 1.0 + CORRELATION_RIDGE + TRIED / (1.0 + min(judged[0], judged[1]))
         gap = max(0.0, scale * (centre[0, k] - centre[1, k]))
         system[k, TRIED] = gap + 1.0 / (1.0 + judged[0] + judged[1])
     # Solve by Gaussian elimination; then weights of the scores, with absolute sum 1.
@@ -231,7 +231,10 @@ def descend_rows(
             share = mass[side] / (mass[0] + mass[1])
             part = 0.5 * weight[i] / (share * average[1])
             if judging:
-                keep = min(1.0 - RECENT / (units[2] + RECENT), 1.0 - 1.0 / (window + 1.0))
+                keep = min(
+                    1.0 - RECENCY_EXPONENT / (units[2] + RECENCY_EXPONENT),
+                    1.0 - 1.0 / (window + 1.0),
+                )
                 update_score_moments(
                     score, side, weight[i] / average[1], keep, judged, centre, scatter
                 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.coordinate import next_random
-from auctor.kernels.online.rescaling import SMALL
+from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
 #: Positions in the vector of scalars: steps; rows, their weight and weighted squared lengths;
@@ -246,7 +246,7 @@ def uni_exp(
         s[SUM_SCALE] += s[STEPS] * s[SCALE]
         s[MASS] += s[STEPS]
         # Multiply a small scale into the columns.
-        if s[SCALE] < SMALL:
+        if s[SCALE] < SMALL_SCALE:
             for j in range(table.shape[0]):
                 table[j, 1] -= s[SUM_SCALE] * table[j, 0]
                 table[j, 0] *= s[SCALE]

@@ -21,7 +21,7 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Rows of a block. Set by hand: it amortises the pass over the d x d scatter, and 128 rows of 100
 #: columns (100 kB) stay in the second-level cache.
-BLOCK = 128
+BLOCK_ROWS = 128
 #: Largest share of non-zero columns with which a row is added entry by entry. Set by hand: beyond
 #: it the vectorised loops over all columns are faster.
 FEW_ENTRIES = 1.0 / 3.0
@@ -190,7 +190,7 @@ def add_rows(
             block_side[r] = side
             block_weight[r] = w
             waiting[0] = r + 1
-        if waiting[0] == BLOCK or latest[0] > HEAVY:
+        if waiting[0] == BLOCK_ROWS or latest[0] > HEAVY:
             flush(mass, mean, scatter, block, block_side, block_weight, waiting)
         if latest[0] > HEAVY:
             _rescale(mass, total, scatter, latest)

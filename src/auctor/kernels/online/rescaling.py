@@ -11,4 +11,4 @@ from __future__ import annotations
 HEAVY = 1e30
 #: Scale of the weights below which it is multiplied into the columns. Set by hand: a smaller value
 #: loses digits in differences of scaled numbers, a larger one costs more passes over all columns.
-SMALL = 1e-5
+SMALL_SCALE = 1e-5

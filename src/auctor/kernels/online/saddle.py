@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.online.rescaling import SMALL
+from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
 #: Positions in the vector of scalars: steps; rows, their weight, weighted squared lengths, the
@@ -39,7 +39,7 @@ SCALARS = 28
 
 #: Rows from which a single row may be reported as an outlier. Set by hand: with fewer, one row of
 #: half the squared length is common.
-MANY_ROWS = 100
+OUTLIER_ROWS = 100
 
 
 @inline_kernel
@@ -59,7 +59,7 @@ def dominated_by_one_row(s: FloatArray) -> bool:
 
     Steps are divided by the mean squared length, so they would be too short for all other rows.
     """
-    if s[ROWS] < MANY_ROWS:
+    if s[ROWS] < OUTLIER_ROWS:
         return False
     return bool(2.0 * s[LONGEST] ** 2 * s[TOTAL] / s[ROWS] > s[SQUARES])
 
@@ -132,7 +132,7 @@ def solam(
         s[MASS] += gamma
         # The ridge step changes the scale alone; the gradient step changes the columns of the row.
         s[SCALE] *= max(1.0 - length * p * (1.0 - p) * l2, 0.0)
-        if s[SCALE] < SMALL:
+        if s[SCALE] < SMALL_SCALE:
             vx *= s[SCALE]
             unscale(table, s)
         move = -length * share * on_w / s[SCALE]
@@ -147,7 +147,7 @@ def solam(
         norm = s[SCALE] * math.sqrt(s[LENGTH])
         if norm > radius:
             s[SCALE] *= radius / norm
-            if s[SCALE] < SMALL:
+            if s[SCALE] < SMALL_SCALE:
                 unscale(table, s)
         bound = radius * s[LONGEST]
         s[A] = clip(s[A] - gamma * share * on_a, bound)
@@ -221,7 +221,7 @@ def fsauc(
         # Alternating projections on the two sets.
         for _ in range(2):
             project(s, radius, kappa, ball)
-        if s[SCALE] < SMALL:
+        if s[SCALE] < SMALL_SCALE:
             unscale_stage(table, s)
         # alpha in [alpha0 - D_k, alpha0 + D_k], D_k = 2 sqrt(2) kappa ball + REACH (`next_stage`).
         reach = 2.0 * math.sqrt(2.0) * kappa * ball + s[REACH]

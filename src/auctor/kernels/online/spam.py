@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.online.rescaling import SMALL
+from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.penalties.separable import prox_one
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
@@ -167,7 +167,7 @@ def spam_ridge(
         s[SCALE] = scale / (1.0 + shrinkage)
         s[SUM_SCALE] += t * s[SCALE]
         s[MASS] += t
-        if s[SCALE] < SMALL:
+        if s[SCALE] < SMALL_SCALE:
             unscale(table, s)
 
 

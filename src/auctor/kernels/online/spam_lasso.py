@@ -17,7 +17,7 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.online.buckets import BUCKET, BUCKETS, NEXT, enter, leave
-from auctor.kernels.online.rescaling import SMALL
+from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.online.spam import (
     DOT_NEGATIVE,
     DOT_POSITIVE,
@@ -55,7 +55,7 @@ LARGE = 1e3
 #: reading them did. Set by hand.
 SWEEP = 1.4
 #: Smallest number of steps between two sweeps. Set by hand; it matters for a few columns only.
-LEAST = 64.0
+LEAST_STEPS = 64.0
 
 
 @inline_kernel
@@ -165,7 +165,7 @@ def spam_lasso(
         s[SUM_SCALE] += t * s[SCALE]
         s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
         s[MASS] += t
-        if s[SCALE] < SMALL or s[SHRUNK] * strongest > LARGE:
+        if s[SCALE] < SMALL_SCALE or s[SHRUNK] * strongest > LARGE:
             write_back(table, s, l1)
 
 
@@ -264,7 +264,7 @@ def sweep(
     A step raises the threshold by ``cut``, the width of two buckets.
     """
     steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
-    steps = min(max(steps, LEAST), 0.5 * BUCKETS)
+    steps = min(max(steps, LEAST_STEPS), 0.5 * BUCKETS)
     used = BUCKETS if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
     # Empty the buckets, then collect the columns close to zero without a branch.
     for bucket in range(used):

@@ -19,11 +19,11 @@ from auctor.online.state import all_between, require_that
 AXES = {"contrast": (0,), "squares": (0, 1), "kept": (2,)}
 #: Arrays of the state in the order of the kernel's arguments.
 NAMES = ("kept", "kept_weight", "seen", "mass", "contrast", "squares", "random")
-#: Sweeps of coordinate descent, at most. Set by hand, far above what `ACCURACY` needs.
+#: Sweeps of coordinate descent, at most. Set by hand, far above what `VIOLATION_SHARE` needs.
 MOST_SWEEPS = 10_000
 #: Violation of the optimality conditions at which coordinate descent stops, relative to the largest
 #: gradient at zero. Set by hand: close to rounding errors, because the problem is small.
-ACCURACY = 1e-10
+VIOLATION_SHARE = 1e-10
 
 
 @dataclass(eq=False, repr=False)
@@ -123,7 +123,7 @@ class MiniBatchAuc(OnlineClassifier):
                 return spd_solve(matrix)(contrast)
         w, change = np.zeros(d), np.empty(d)
         l1, l2, bound = np.full(d, 0.5 * self.l1), np.full(d, ridge), np.full(d, np.inf)
-        tol = ACCURACY * float(np.abs(contrast).max())
+        tol = VIOLATION_SHARE * float(np.abs(contrast).max())
         descend_matrix(matrix, -contrast, w, l1, l2, -bound, bound, change, MOST_SWEEPS, tol)
         return change
 

@@ -23,7 +23,7 @@ AXES = {
 }
 #: Rows from which a single dominating row is reported as an outlier. Set by hand: among a few rows
 #: one may well have half of the squared norms.
-MANY_ROWS = 100
+OUTLIER_ROWS = 100
 
 
 @dataclass(eq=False, repr=False)
@@ -117,7 +117,7 @@ class Opauc(OnlineClassifier):
             total = float(np.trace(state["scatter"], axis1=1, axis2=2).sum())
         else:
             total = float((state["sketch"] ** 2).sum())
-        return int(state["clock"][0]) >= MANY_ROWS and 2.0 * float(state["largest"][0]) > total
+        return int(state["clock"][0]) >= OUTLIER_ROWS and 2.0 * float(state["largest"][0]) > total
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

@@ -21,7 +21,7 @@ from auctor.online.base import State
 
 #: Share of the rows of a class that is kept when the memory is full. Set by hand: much smaller, and
 #: the sample is often far below its limit; close to 1, and rows are moved all the time.
-SHRINK = 0.75
+KEPT_SHARE = 0.75
 #: Bytes of a stored value.
 VALUE_BYTES = 8
 #: Bytes of a column index.
@@ -36,7 +36,7 @@ FIRST_ROOM = 64
 #: Arrays of the state whose length grows with the rows.
 GROWING = ("kept_values", "kept_columns", "kept_ends", "kept_signed", "kept_place")
 #: Upper bound of the random seed: integers below it are exact in floats.
-DRAWS = 1 << 53
+SEED_BOUND = 1 << 53
 
 
 class KeptRows(NamedTuple):
@@ -60,7 +60,7 @@ def fresh_memory(rng: np.random.Generator) -> State:
         "kept_place": np.zeros(FIRST_ROOM, dtype=np.int64),
         "kept_rows": np.zeros(1, dtype=np.int64),
         "kept_share": np.ones(2),
-        "kept_seed": np.array([rng.integers(DRAWS)]),
+        "kept_seed": np.array([rng.integers(SEED_BOUND)]),
         "counted": np.zeros(1, dtype=np.int64),
         "thinned": np.zeros(1, dtype=np.int64),
     }
@@ -268,9 +268,9 @@ def _make_room(state: State, latest: bool) -> None:
     stay = ~own
     if latest:
         (rows,) = np.nonzero(own)
-        stay[rows[rows.size - int(SHRINK * rows.size) :]] = True
+        stay[rows[rows.size - int(KEPT_SHARE * rows.size) :]] = True
     else:
-        state["kept_share"][side] *= SHRINK
+        state["kept_share"][side] *= KEPT_SHARE
         stay |= _draws(place[:n], int(state["kept_seed"][0])) < state["kept_share"][side]
     # Move the remaining rows together, in place, and clear what is behind them.
     (index,) = np.nonzero(stay)

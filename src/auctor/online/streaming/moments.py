@@ -61,9 +61,9 @@ def fresh_moments(d: int, *, grow: bool = False) -> State:
         "mean": np.zeros((2, d)),
         "total": np.zeros((2, d)),
         "scatter": np.zeros((2, d, d)),
-        "block": np.zeros((moments.BLOCK, d)),
-        "block_side": np.zeros(moments.BLOCK, dtype=np.int64),
-        "block_weight": np.zeros(moments.BLOCK),
+        "block": np.zeros((moments.BLOCK_ROWS, d)),
+        "block_side": np.zeros(moments.BLOCK_ROWS, dtype=np.int64),
+        "block_weight": np.zeros(moments.BLOCK_ROWS),
         "waiting": np.zeros(1, dtype=np.int64),
         "latest": np.ones(1),
         "width": np.array([0 if grow else d]),
@@ -162,7 +162,7 @@ class MomentClassifier(OnlineClassifier):
 
     def check_state(self, state: State, d: int) -> None:
         """Raise ``ValueError`` if arrays from a file are no valid state."""
-        require_that(all_between(state["waiting"], 0, moments.BLOCK), "fewer rows that wait")
+        require_that(all_between(state["waiting"], 0, moments.BLOCK_ROWS), "fewer rows that wait")
         require_that(all_between(state["width"], 0, d + 1), "no more columns than it has")
         finite = [np.isfinite(state[name]).all() for name in ("mean", "total", "scatter")]
         require_that(all(finite), "moments that are finite")

@@ -40,7 +40,7 @@ FOLDS = 3
 MAX_JUDGED_ROWS = 12_288
 #: With more rows than this a choice tries only the neighbours of the present strength. Set by hand:
 #: with fewer, early choices by chance are hard to correct.
-MANY_ROWS = 1024
+NEIGHBOURS_FROM = 1024
 #: Tolerance of the weights that are used, relative to the null loss; the usual 1e-4.
 SOLVE_TOLERANCE = 1e-4
 #: Tolerance of the weights by which a strength is judged. Set by hand: their ranking hardly changes
@@ -139,7 +139,7 @@ def judge_levels(rows: Scaled, loss: BaseLoss, level: int) -> tuple[range, Float
     data = rows.data
     if data.n_rows > MAX_JUDGED_ROWS:
         data = data.rows(np.linspace(0, data.n_rows - 1, MAX_JUDGED_ROWS).astype(np.int64))
-    near = 1 if data.n_rows > MANY_ROWS else len(LEVELS)
+    near = 1 if data.n_rows > NEIGHBOURS_FROM else len(LEVELS)
     levels = range(max(0, level - near), min(len(LEVELS), level + near + 1))
     # The k-th row of a class is in fold k modulo FOLDS.
     order = np.empty(data.n_rows, dtype=np.int64)
