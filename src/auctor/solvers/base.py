@@ -15,7 +15,9 @@ class State:
     """State of a solver between steps; solvers derive their own state from it.
 
     All fields but the point are given by keyword, so that a derived class may add fields of its
-    own, with or without defaults, after the point.
+    own, with or without defaults, after the point. Steps make a new state. A field may be an object
+    that a step changes (arrays of dual variables, a bundle of cuts, a memory of pairs): copies of
+    it would cost more than the step, so only the latest state can be continued.
 
     Parameters
     ----------

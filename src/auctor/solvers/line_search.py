@@ -231,11 +231,15 @@ def composite(
     return None if found is None else found[1]
 
 
+def violations(point: Point) -> FloatArray:
+    """Violation of the optimality conditions, per column."""
+    problem = point.problem
+    return problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
+
+
 def violation(point: Point) -> float:
     """Euclidean norm of the violation of the optimality conditions over the columns."""
-    problem = point.problem
-    gradient = problem.coef(point.gradient)
-    return float(np.linalg.norm(problem.penalty.violation(problem.coef(point.w), gradient)))
+    return float(np.linalg.norm(violations(point)))
 
 
 def polishes(new: Point, old: Point, measure: Callable[[Point], float] = violation) -> bool:

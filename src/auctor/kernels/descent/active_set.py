@@ -29,7 +29,7 @@ OUT_OF_STEPS = 2
 
 #: Curvature, as a share of the largest diagonal entry of G, that counts as zero: a few hundred
 #: times machine epsilon. Set by hand.
-FLAT = 1e-13
+NO_CURVATURE = 1e-13
 #: Slope of a row of length one along a direction of length one that counts as zero. Rows with
 #: smaller slopes would make the working rows linearly dependent. Set by hand.
 PARALLEL = 1e-10
@@ -37,7 +37,7 @@ PARALLEL = 1e-10
 MULTIPLIER_ROUNDING = 1e-12
 #: Consecutive steps of length zero after which Bland's rule (the smallest row number) is used to
 #: leave a cycle. Set by hand.
-PATIENCE = 8
+CYCLE_STEPS = 8
 #: Length of a step, relative to 1 + |x|, that counts as zero: a few dozen times machine epsilon.
 #: Set by hand.
 STANDSTILL = 1e-14
@@ -351,7 +351,7 @@ def active_set(
     flat = 0.0
     for i in range(d):
         flat = max(flat, G[i, i])
-    flat = max(FLAT * flat, 1e-300)
+    flat = max(NO_CURVATURE * flat, 1e-300)
     # Factors of the starting working set; `inside` marks the rows that are in it.
     size = _start(A, working, size, Q, R, L)
     size = _fix_flat_directions(G, m, working, size, Q, R, L, flat)
@@ -373,7 +373,7 @@ def active_set(
         if free > 0:
             _search_direction(Q, L, free, regular, g, p)
             longest = 1.0 if regular else math.inf
-            step, blocking = _blocking(A, b, x, p, inside, longest, stuck > PATIENCE)
+            step, blocking = _blocking(A, b, x, p, inside, longest, stuck > CYCLE_STEPS)
             if step == math.inf:
                 x[:] = p
                 return UNBOUNDED, size, steps
@@ -396,7 +396,7 @@ def active_set(
         # At the minimiser of the face: drop the row with the most negative multiplier, or stop.
         _multipliers(Q, R, g, size, weight)
         noise = MULTIPLIER_ROUNDING * (math.sqrt(_dot(g, g)) + math.sqrt(_dot(c, c)))
-        worst = _row_to_drop(weight, working, size, m, n_equal, noise, stuck > PATIENCE)
+        worst = _row_to_drop(weight, working, size, m, n_equal, noise, stuck > CYCLE_STEPS)
         if worst < 0:
             if refined >= 2 or changes == 0 or not refine:
                 return OPTIMAL, size, steps

@@ -23,7 +23,7 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Squared length up to which a row counts as empty. Source: constants.md: nothing changes from
 #: 1e-202 to 1e-198.
-TINY = 1e-200
+EMPTY_ROW = 1e-200
 #: Factor on the change of a score since the last check of the shrunk rows. A row stays shrunk if
 #: its dual variable would stay at its bound under a change that much larger. Source: constants.md:
 #: from 1.062 to 2 passes change by less than 5 % (12 cases).
@@ -90,7 +90,7 @@ def unshrink(
     active = 0
     for s in range(order.shape[0]):
         i = order[s]
-        t = max(q[i], TINY)
+        t = max(q[i], EMPTY_ROW)
         z, far = scores[i] + t * u[i], FARTHER * abs(scores[i] - before[i])
         low = p[i] * prox_slope(kind, param, width, z - far, y[i], t * p[i])
         high = p[i] * prox_slope(kind, param, width, z + far, y[i], t * p[i])
@@ -169,7 +169,7 @@ def free_step(
         i = order[s]
         if not inside(kind, param, y[i], u[i], p[i]):
             continue
-        t = max(q[i], TINY)
+        t = max(q[i], EMPTY_ROW)
         score = intercept[1] + row_score(indices, values, indptr[i], indptr[i + 1], w)
         slope = prox_slope(kind, param, width, score + t * u[i], y[i], t * p[i])
         if inside(kind, param, y[i], p[i] * slope, p[i]):
@@ -180,7 +180,7 @@ def free_step(
     uphill = residual.copy()
     size = np.empty(m)
     for r in range(m):
-        size[r] = max(q[rows[r]], TINY) + bend / p[rows[r]]
+        size[r] = max(q[rows[r]], EMPTY_ROW) + bend / p[rows[r]]
     # Conjugate gradients on (X X' / l2 + spread 11' + diag(bend / p)) step = residual over these
     # rows, preconditioned by the diagonal ``size``; ``image`` is the matrix times the direction.
     step, image, pull = np.zeros(m), np.empty(m), np.empty(w.shape[0])
@@ -266,7 +266,7 @@ def dual_sweeps(
     length one holds for all columns. Ends after ``sweeps`` sweeps or ``rows`` visits. With
     ``leave``, rows whose dual variable stays at the end of a piece are moved to the end of
     ``order`` and left out (shrinking). Returns the number of active rows and of visits. An empty
-    row has the tiny length `TINY`, so that its dual variable is the slope of its loss.
+    row has the tiny length `EMPTY_ROW`, so that its dual variable is the slope of its loss.
 
     ``intercept`` holds the multiplier of ``sum u = 0`` (of an augmented Lagrangian, updated after
     each sweep) and the intercept itself.
@@ -286,7 +286,7 @@ def dual_sweeps(
             order[at], order[s] = order[s], i
             # Maximise the dual in u_i alone: u_i = p_i loss'(z - t u_i), z the score of the row
             # without its own part, t = q_i = |x_i|^2 / l2.
-            t = max(q[i], TINY)
+            t = max(q[i], EMPTY_ROW)
             start, stop = indptr[i], indptr[i + 1]
             score = intercept[1] + row_score(indices, values, start, stop, w)
             old = u[i]

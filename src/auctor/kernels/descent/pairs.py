@@ -20,7 +20,7 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Smallest curvature along a pair, as a share of the sum of its diagonal entries; smaller ones are
 #: rounding error and are replaced by it, so that only the box limits the step. Set by hand.
-FLAT = 1e-12
+LEAST_CURVATURE = 1e-12
 
 
 @fast_kernel
@@ -42,7 +42,7 @@ def _partner(
         if fall <= 0.0 or beta[k] <= low[k]:
             continue
         whole = own + diagonal[k]
-        curve = max(whole - 2.0 * row[k], FLAT * whole)
+        curve = max(whole - 2.0 * row[k], LEAST_CURVATURE * whole)
         # Compared as products: a division for every row would take most of the time.
         if fall * fall > best * curve:
             best, j = fall * fall / curve, k
@@ -82,7 +82,7 @@ def solve_pairs(
             return steps
         # The exact maximum along b_i + step, b_j - step, limited by the box.
         whole = diagonal[i] + diagonal[j]
-        curve = max(whole - 2.0 * K[i, j], FLAT * whole)
+        curve = max(whole - 2.0 * K[i, j], LEAST_CURVATURE * whole)
         rise, fall = high[i] - beta[i], beta[j] - low[j]
         step = math.inf if curve <= 0.0 else (slope[i] - slope[j]) / curve
         step = min(step, rise, fall)

@@ -25,7 +25,7 @@ PIVOT = 1e-13
 UNIT = 2e-16
 #: Newton steps on one face after which the factor is recomputed. Source: constants.md: from 2 to 8
 #: passes change by less than 1 % (1 case).
-STEPS = 4
+REFACTOR_STEPS = 4
 
 
 @fast_kernel
@@ -140,9 +140,9 @@ def _maximise_on_face(
         for k in range(size):
             p[k] -= level
             worst = max(worst, abs(p[k]))
-        if worst <= allowed or steps >= 3 * STEPS:
+        if worst <= allowed or steps >= 3 * REFACTOR_STEPS:
             break
-        if steps == STEPS:
+        if steps == REFACTOR_STEPS:
             factorise(G, shift, active, size, L)
         _solve(L, size, p)
         _solve(L, size, ones)

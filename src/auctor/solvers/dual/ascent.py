@@ -71,7 +71,7 @@ class Distinct(NamedTuple):
 
 @dataclass(frozen=True)
 class DualState(State):
-    """The primal point and the dual point; the arrays are updated in place.
+    """The primal point and the dual point, whose arrays a step changes.
 
     ``u`` are the dual variables of the distinct rows, ``v = -X'u``, ``w`` the coefficients they
     imply, ``centre`` the intercept (the multiplier of ``sum u = 0``), ``q`` the squared lengths of

@@ -14,17 +14,18 @@ from auctor.kernels.linalg.columns import combine, dots
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.solvers.base import State
-from auctor.solvers.line_search import composite
+from auctor.solvers.line_search import composite, violations
 from auctor.solvers.sparse.models.blocks import (
     Base,
+    BlockModel,
     ByColumns,
     ByMatrix,
     GrowingGram,
-    Inner,
     WorkingSet,
 )
 from auctor.solvers.sparse.models.shared import InterceptRow
 from auctor.solvers.sparse.proximal import first_step
+from auctor.solvers.sparse.screening import worst_violators
 from auctor.solvers.sparse.subspace import StepControl, SubspaceNewton, SubspaceState
 from auctor.solvers.specs import blocks_of
 
@@ -126,16 +127,12 @@ class BlockCoordinateDescent:
         """One quadratic model, its approximate minimiser, and one line search."""
         point = state.point
         spec = blocks_of(problem)
-        violation = block_violation(problem, spec, point)
+        violation = block_violation(spec, point)
         if not violation.any():
             return replace(state, stalled=True)
-        # Nearly all columns matter: one step of SubspaceNewton, if it improves.
-        control = crowded_control(problem, spec, state, violation)
-        if control is not None:
-            together = SubspaceNewton(fewest=problem.n_columns)
-            new = together.step(problem, SubspaceState(point, control, self.fraction))
-            if new.point is not point:
-                return replace(state, point=new.point, control=new.control)
+        joint = self._joint_step(problem, spec, state, violation)
+        if joint is not None:
+            return joint
         working = WorkingSet.of(spec, self._working_set(problem, spec, point, violation))
         inner, shared = self._model(problem, state, working)
         tol = state.fraction * float(violation[working.blocks].max())
@@ -150,6 +147,23 @@ class BlockCoordinateDescent:
             problem.with_best_intercept(found), shared, self.fraction, sweeps, state.control
         )
 
+    def _joint_step(
+        self, problem: Problem, spec: BlockSpec, state: BlockState, violation: FloatArray
+    ) -> BlockState | None:
+        """A Newton step over all columns together, where nearly all of them are nonzero.
+
+        It is a part of this method, not a change of solver: ``None`` if it does not pay or does not
+        improve the point, and the same step then sweeps over blocks.
+        """
+        control = joint_control(problem, spec, state, violation)
+        if control is None:
+            return None
+        newton = SubspaceNewton(fewest=problem.n_columns)
+        new = newton.step(problem, SubspaceState(state.point, control, self.fraction))
+        if new.point is state.point:
+            return None
+        return replace(state, point=new.point, control=new.control)
+
     def _working_set(
         self, problem: Problem, spec: BlockSpec, point: Point, violation: FloatArray
     ) -> IntArray:
@@ -158,14 +172,12 @@ class BlockCoordinateDescent:
         inside = np.add.reduceat(w, spec.indptr[:-1].astype(np.int64)) > 0
         inside |= (spec.weight == 0.0) & (spec.l1 == 0.0)
         limit = max(FEWEST_BLOCKS, 2 * int(inside.sum())) - int(inside.sum())
-        rest = np.flatnonzero(~inside & (violation > 0.0))
-        if rest.size > limit:
-            rest = rest[np.argpartition(-violation[rest], limit - 1)[:limit]]
-        return np.sort(np.concatenate((np.flatnonzero(inside), rest)))
+        inside[worst_violators(violation, inside, limit)] = True
+        return np.flatnonzero(inside)
 
     def _model(
         self, problem: Problem, state: BlockState, working: WorkingSet
-    ) -> tuple[Inner, GrowingGram | None]:
+    ) -> tuple[BlockModel, GrowingGram | None]:
         """The model over the working set, and the Gram matrix to share with the next step."""
         point, shared = state.point, state.gram
         quadratic = problem.loss.quadratic
@@ -188,7 +200,7 @@ class BlockCoordinateDescent:
         return ByMatrix(problem, working, base, gram), shared if quadratic else None
 
     def _search(
-        self, problem: Problem, point: Point, working: WorkingSet, inner: Inner
+        self, problem: Problem, point: Point, working: WorkingSet, inner: BlockModel
     ) -> Point | None:
         """First of the steps 1, 1/2, ... with sufficient decrease, or None; one pass if tall."""
         # The direction on all columns; the eliminated intercept moves along.
@@ -212,7 +224,7 @@ def is_tall(problem: Problem) -> bool:
     return tall and problem.n_params <= FACTOR_PARAMS and Need.GRAM in problem.provides
 
 
-def crowded_control(
+def joint_control(
     problem: Problem, spec: BlockSpec, state: BlockState, violation: FloatArray
 ) -> StepControl | None:
     """Step control for `SubspaceNewton` if nearly all columns are nonzero, otherwise None.
@@ -261,11 +273,9 @@ def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool
     return size * (build + sweeps) <= slow * each * sweeps
 
 
-def block_violation(problem: Problem, spec: BlockSpec, point: Point) -> FloatArray:
+def block_violation(spec: BlockSpec, point: Point) -> FloatArray:
     """Norm of the violation of the optimality conditions in each block."""
-    gradient = problem.coef(point.gradient)
-    violation = problem.penalty.violation(problem.coef(point.w), gradient)
-    squares = violation[spec.indices] ** 2
+    squares = violations(point)[spec.indices] ** 2
     out: FloatArray = np.sqrt(np.add.reduceat(squares, spec.indptr[:-1].astype(np.int64)))
     return out
 

@@ -14,10 +14,10 @@ from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.problem import Point, Problem, WarmStart
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.solvers.base import State
-from auctor.solvers.line_search import composite
+from auctor.solvers.line_search import composite, violations
 from auctor.solvers.memory import memory_of
 from auctor.solvers.sparse.history import GradientHistory
-from auctor.solvers.sparse.models.columns import Descent, Store, descend
+from auctor.solvers.sparse.models.columns import ColumnStep, Store, descend
 from auctor.solvers.sparse.models.matrix import MatrixModel, chosen_model, full_model
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
@@ -197,7 +197,7 @@ class ProximalNewton:
     def step(self, problem: Problem, state: ProximalNewtonState) -> ProximalNewtonState:
         """One quadratic model, its approximate minimiser, and one line search."""
         point = state.point
-        violation = problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
+        violation = violations(point)
         chosen = self._working_set(problem, point, violation)
         # A Hessian over the working set if it is small or dense; otherwise residual updates.
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
@@ -235,7 +235,7 @@ class ProximalNewton:
         state: ProximalNewtonState,
         violation: FloatArray,
         chosen: IntArray,
-    ) -> tuple[Descent, ProximalNewtonState]:
+    ) -> tuple[ColumnStep, ProximalNewtonState]:
         """Direction and change of the scores from a Hessian model, and the state with the model."""
         point, spec = state.point, spec_of(problem)
         model = self._model(problem, state, spec, chosen)
@@ -249,7 +249,7 @@ class ProximalNewton:
         )
         if change is None:
             change = problem.score_change(direction)
-        return Descent(direction, change, 0), replace(state, model=model)
+        return ColumnStep(direction, change, 0), replace(state, model=model)
 
     @staticmethod
     def _tolerance_for_gap(problem: Problem, point: Point) -> float:
@@ -290,7 +290,7 @@ class ProximalNewton:
         state: ProximalNewtonState,
         violation: FloatArray,
         chosen: IntArray,
-    ) -> tuple[Descent, ProximalNewtonState]:
+    ) -> tuple[ColumnStep, ProximalNewtonState]:
         """Direction by residual updates over a working set, and the state with its columns."""
         point, spec = state.point, spec_of(problem)
         store = state.store
@@ -344,7 +344,7 @@ def _without_poor_model(
     model = state.model
     if model is None or (model.fresh and not model.sampled):
         return state
-    left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
+    left = violations(new)
     before, after = float(violation.sum()), float(left.sum())
     slow = VERY_EXPENSIVE_SLOW if model.cost > VERY_EXPENSIVE else SLOW
     if not model.fresh and after > slow * before:

@@ -149,7 +149,10 @@ class FixedPairs(LatestPairs):
     def model(
         self, solver: ProximalQuasiNewton, problem: Problem, state: ProximalQuasiNewtonState
     ) -> Model:
-        """The latest L-BFGS matrix during the warm-up, afterwards its last one, scaled."""
+        """The matrix of this iteration with its first scale and prox parameter.
+
+        During the warm-up the current L-BFGS matrix; later the matrix at its end, times a scale.
+        """
         if self.learns(solver, state.iteration):
             return super().model(solver, problem, state)
         return _scaled(solver, state, state.pairs, state.iteration == solver.warmup)

@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.capabilities import COMPILED
 from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING
-from auctor.core.types import Array, IntArray, SeparableSpec
+from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent.coordinate import column_curvatures
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem import Point, Problem
@@ -57,3 +57,18 @@ def proven_zero(
     column_curvatures(*store.columns, problem.data.target.share, local, squares)
     proven: Array = radius * np.sqrt(squares[local]) < slack
     return proven
+
+
+def worst_violators(violation: FloatArray, inside: Array, limit: int) -> IntArray:
+    """Indices of the largest positive violations outside a set, ``limit`` of them at most.
+
+    Examples
+    --------
+    >>> inside = np.array([True, False, False, False])
+    >>> worst_violators(np.array([9.0, 1.0, 3.0, 2.0]), inside, 2)
+    array([2, 3])
+    """
+    rest = np.flatnonzero(~inside & (violation > 0.0))
+    if rest.size > limit:
+        rest = np.sort(rest[np.argpartition(-violation[rest], limit - 1)[:limit]])
+    return rest

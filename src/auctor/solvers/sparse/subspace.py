@@ -15,9 +15,10 @@ from auctor.kernels.penalties import trees as kernels
 from auctor.problem import Point, Problem
 from auctor.problem.equivalent import column_problem
 from auctor.solvers.base import State
-from auctor.solvers.line_search import first_accepted, polishes
+from auctor.solvers.line_search import first_accepted, polishes, violations
 from auctor.solvers.smooth.conjugate import truncated_cg
 from auctor.solvers.sparse.proximal import first_proximal_step, first_step
+from auctor.solvers.sparse.screening import worst_violators
 from auctor.solvers.specs import tree_of
 
 #: Columns of the working set, as a multiple of the nonzero ones. Source: constants.md: 1.125 takes
@@ -134,7 +135,7 @@ class SubspaceNewton:
     def step(self, problem: Problem, state: SubspaceState) -> SubspaceState:
         """Choose a working set and minimise over it."""
         point, control = state.point, state.control
-        violation = violation_of(point)
+        violation = violations(point)
         if not violation.any():
             return replace(state, stalled=True)
         part = self._part(problem, point, violation)
@@ -144,7 +145,7 @@ class SubspaceNewton:
         # If the part is the whole problem, one move per step: each then gets a certificate.
         for _ in range(self.max_moves if part.problem is not problem else 1):
             new, control = self._move(part, x, control)
-            left = float(np.linalg.norm(violation_of(new)))
+            left = float(np.linalg.norm(violations(new)))
             if new.value >= x.value and left >= now:
                 break
             x, now = new, left
@@ -170,10 +171,7 @@ class SubspaceNewton:
         inside = problem.coef(point.w) != 0.0
         count = int(inside.sum())
         limit = max(self.fewest, int(GROWTH * count)) - count
-        rest = np.flatnonzero(~inside & (violation > 0.0))
-        if rest.size > limit:
-            rest = rest[np.argpartition(-violation[rest], limit - 1)[:limit]]
-        inside[rest] = True
+        inside[worst_violators(violation, inside, limit)] = True
         if inside.sum() > WHOLE * problem.n_columns:
             return Part(problem, spec, np.arange(problem.n_columns))
         chosen, smaller = subtree(spec, inside)
@@ -183,7 +181,7 @@ class SubspaceNewton:
         """A Newton step, after a proximal step if a zero group violates optimality."""
         local = LocalPenalty.at(part, x)
         # No zero group violates optimality: a Newton step alone may do.
-        if not violation_of(x)[~local.smooth].any():
+        if not violations(x)[~local.smooth].any():
             new, damping = self._newton(part, local, control.damping)
             control = StepControl(control.length, damping)
             if new is not x:
@@ -275,12 +273,6 @@ def proximal(x: Point, length: float) -> tuple[Point, float]:
     curve = float(change @ (y.gradient - x.gradient))
     fit = float(change @ change) / curve if curve > 0.0 else np.inf
     return y, float(np.clip(fit, length, LONGER_STEP * length))
-
-
-def violation_of(point: Point) -> FloatArray:
-    """Violation of the optimality conditions, per column."""
-    problem = point.problem
-    return problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
 
 
 def subtree(spec: TreeSpec, inside: Array) -> tuple[IntArray, TreeSpec]:

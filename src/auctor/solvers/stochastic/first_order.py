@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real
+from auctor.problem import Problem
 from auctor.solvers.stochastic.base import Batches, Iterate, Stochastic, gradient_at
 
 
@@ -65,7 +67,7 @@ class Sgd(Stochastic):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_real("Sgd", "momentum", self.momentum, low=0.0, high=1.0, open_high=True)
-        check_choice("Sgd", "nesterov", self.nesterov, ("no", "momentum", "sequence"))
+        check_choice("Sgd", "nesterov", self.nesterov, tuple(MOMENTA))
 
     @classmethod
     def examples(cls) -> list[Sgd]:
@@ -74,24 +76,39 @@ class Sgd(Stochastic):
 
     def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
         """One gradient step with the chosen momentum."""
-        rows = batches.draw(batch)
-        if self.nesterov == "sequence":
-            # y+ = x - a g(x); x+ = (1 - c) y+ + c y with c = (1 - size) / size+; size starts at 1.
-            moved = iterate.w - step * gradient_at(rows, iterate.w)
-            before = iterate.u if iterate.size > 1.0 else moved
-            next_size = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * iterate.size**2))
-            mix = (1.0 - iterate.size) / next_size
-            iterate.w = (1.0 - mix) * moved + mix * before
-            iterate.u, iterate.size = moved, next_size
-            return
-        # v+ = m v - a g(w), w+ = w + v+; Nesterov takes the gradient at w + m v.
-        share = self.momentum
-        at = iterate.w
-        if self.nesterov == "momentum":
-            share = 1.0 - 3.0 / (5.0 + iterate.size)
-            at, iterate.size = iterate.w + share * iterate.v, iterate.size + 1.0
-        iterate.v = share * iterate.v - step * gradient_at(rows, at)
-        iterate.w = iterate.w + iterate.v
+        MOMENTA[self.nesterov](self, batches.draw(batch), iterate, step)
+
+
+def _plain(solver: Sgd, rows: Problem, iterate: Iterate, step: float) -> None:
+    """``v+ = m v - a g(w), w+ = w + v+``."""
+    iterate.v = solver.momentum * iterate.v - step * gradient_at(rows, iterate.w)
+    iterate.w = iterate.w + iterate.v
+
+
+def _nesterov_momentum(solver: Sgd, rows: Problem, iterate: Iterate, step: float) -> None:
+    """The same with the gradient at ``w + m v`` and ``m = 1 - 3 / (5 + k)``."""
+    share = 1.0 - 3.0 / (5.0 + iterate.size)
+    at, iterate.size = iterate.w + share * iterate.v, iterate.size + 1.0
+    iterate.v = share * iterate.v - step * gradient_at(rows, at)
+    iterate.w = iterate.w + iterate.v
+
+
+def _nesterov_sequence(solver: Sgd, rows: Problem, iterate: Iterate, step: float) -> None:
+    """``y+ = x - a g(x)``, ``x+ = (1 - c) y+ + c y`` with ``c = (1 - t) / t+``; t starts at 1."""
+    moved = iterate.w - step * gradient_at(rows, iterate.w)
+    before = iterate.u if iterate.size > 1.0 else moved
+    next_size = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * iterate.size**2))
+    mix = (1.0 - iterate.size) / next_size
+    iterate.w = (1.0 - mix) * moved + mix * before
+    iterate.u, iterate.size = moved, next_size
+
+
+#: Step of `Sgd` by the name of its acceleration that users type.
+MOMENTA: dict[str, Callable[[Sgd, Problem, Iterate, float], None]] = {
+    "no": _plain,
+    "momentum": _nesterov_momentum,
+    "sequence": _nesterov_sequence,
+}
 
 
 @dataclass(frozen=True)

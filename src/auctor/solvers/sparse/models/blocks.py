@@ -194,7 +194,7 @@ class Base:
     intercept: InterceptRow
 
 
-class Inner(ABC):
+class BlockModel(ABC):
     """The model's minimisation: sweeps, with every few iterates extrapolated.
 
     ``aux`` is a vector that sweeps update beside the weights ``z`` (a gradient). It is affine in
@@ -262,7 +262,7 @@ class Inner(ABC):
             self.z[:], self.aux[:] = z, aux
 
 
-class ByMatrix(Inner):
+class ByMatrix(BlockModel):
     """Sweeps with the matrix of the working set; ``aux`` is the model's gradient there."""
 
     def __init__(self, problem: Problem, working: WorkingSet, base: Base, gram: FloatArray) -> None:
@@ -281,7 +281,7 @@ class ByMatrix(Inner):
         return 0.5 * float((aux + self.gradient) @ (z - self.base.w))
 
 
-class ByColumns(Inner):
+class ByColumns(BlockModel):
     """Sweeps that read columns; ``aux`` is the gradient in score space, without the intercept's."""
 
     def __init__(self, problem: Problem, columns: Columns, working: WorkingSet, base: Base) -> None:

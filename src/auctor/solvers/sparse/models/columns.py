@@ -41,7 +41,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Descent:
+class ColumnStep:
     """A direction, the change of the scores along it, and the sweeps it took."""
 
     direction: FloatArray
@@ -59,7 +59,7 @@ def descend(
     max_sweeps: int,
     tol: float,
     random: Array,
-) -> Descent:
+) -> ColumnStep:
     """Minimise the model at ``point`` over the chosen columns by residual updates."""
     d, index = problem.n_columns, store.index
     hessian = problem.hessian(point)
@@ -96,7 +96,7 @@ def descend(
     if index is not None:
         full = np.zeros(d)
         full[index] = moved
-    return Descent(problem.join(full, shift), change, sweeps)
+    return ColumnStep(problem.join(full, shift), change, sweeps)
 
 
 def score_change(problem: Problem, direction: FloatArray) -> FloatArray:

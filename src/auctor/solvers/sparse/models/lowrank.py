@@ -25,8 +25,8 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import MOST_TRIALS
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
-#: Steps in a row without a new least value before rounding is blamed. Source: constants.md: nothing
-#: changes from 50 to 200.
+#: Steps in a row without a new least value after which the solver has stalled. Source:
+#: constants.md: nothing changes from 50 to 200.
 MOST_WITHOUT_PROGRESS = 100
 #: Squared change of a coordinate, as a share of its scale, below which a pass has converged. Set by
 #: hand.
@@ -52,7 +52,7 @@ class Survey(NamedTuple):
 
 
 def survey(point: Point, spec: SeparableSpec) -> Survey:
-    """Look at every coordinate of a point that has a penalty; O(p)."""
+    """Classify every penalised coordinate of a point; O(p)."""
     size = spec.l1.shape[0]
     steepest, kind = np.empty(size), np.empty(size, dtype=np.uint8)
     kernels.classify(point.w[:size], point.gradient[:size], *spec, steepest, kind)
@@ -60,7 +60,7 @@ def survey(point: Point, spec: SeparableSpec) -> Survey:
 
 
 class Inner(NamedTuple):
-    """How coordinate descent runs: order, when steps count as nothing, its random state."""
+    """Order of the coordinates, squared step below which a pass ends, random state."""
 
     order: int
     tiny: float
@@ -126,7 +126,7 @@ class Subproblem:
 
 @dataclass(frozen=True)
 class ModelState(State):
-    """The point, the pairs (updated in place), and counters of the work so far."""
+    """The point, the pairs, which a step changes, and counters of the work so far."""
 
     pairs: LbfgsMatrix
     spec: SeparableSpec
@@ -169,7 +169,8 @@ def descend(
 
     Every solve starts from w again, so the model never rises. The intercept is not in the model: it
     is at its best at w and at every trial, so F is a function of the columns alone. ``harder`` maps
-    (scale, extra) to the next pair. ``None`` when nothing moves, or H has grown beyond all measure.
+    (scale, extra) to the next pair. ``None`` when nothing moves, or after
+    `MOST_TRIALS` increases of H.
     One pass over the data per trial.
     """
     steps = 0
@@ -270,7 +271,7 @@ def budget(inner: str, k: int, rate: float) -> int:
 def check_model(
     who: str, memory: int, order: str, scaling: float, *, rho: float = 1.0, growth: float = 2.0
 ) -> None:
-    """Refuse settings shared by the family that cannot work."""
+    """Check the parameters that these solvers share."""
     check_int(who, "memory", memory, low=1)
     check_real(who, "scaling", scaling, low=0.0, high=1.0)
     check_choice(who, "order", order, tuple(ORDERS))
