@@ -1,14 +1,14 @@
 """Rare fraud: five payments in a thousand.
 
 Card payments, about 0.5 % of them fraud of three different kinds, with some wrong labels: the data
-of `auctor.cli.demo_data`. Three losses are tuned in the same way and compared on held-out
+of `auctor.testing.payments`. Three losses are tuned in the same way and compared on held-out
 rows with a paired test; then a threshold is chosen for a given cost.
 """
 
 import matplotlib.pyplot as plt
 
 from auctor import MetricClassifier, MetricClassifierCV, metrics
-from auctor.cli.demo_data import card_payments, split_half
+from auctor.testing.payments import card_payments, split_half
 
 columns, fraud = card_payments(60_000, seed=0)
 data = split_half(columns, fraud)

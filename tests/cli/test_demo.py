@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from auctor import MetricClassifierCV
-from auctor.cli import demo_data
 from auctor.cli.demo import run_demo
 from auctor.cli.main import main
 from auctor.estimators import showcase
 from auctor.estimators.showcase import GOALS, OURS, Measured, cost_per_row, show_table, verdict
+from auctor.testing import payments
 
 # --- the generated payments of the gallery --------------------------------------------------
 
 
 def test_payments_are_shaped_like_fraud():
-    columns, fraud = demo_data.card_payments(seed=0)
+    columns, fraud = payments.card_payments(seed=0)
     assert fraud.shape == (60_000,)
     assert set(np.unique(fraud)) == {0, 1}
     assert 0.004 < fraud.mean() < 0.006
@@ -28,15 +28,15 @@ def test_payments_are_shaped_like_fraud():
 
 
 def test_payments_depend_on_the_seed_only():
-    a, b, c = (demo_data.card_payments(500, seed=seed) for seed in (3, 3, 4))
+    a, b, c = (payments.card_payments(500, seed=seed) for seed in (3, 3, 4))
     assert all(np.array_equal(a[0][name], b[0][name]) for name in a[0])
     assert np.array_equal(a[1], b[1])
     assert not np.array_equal(a[0]["amount"], c[0]["amount"])
 
 
 def test_split_is_stratified_and_scaled():
-    columns, fraud = demo_data.card_payments(8_000, seed=0)
-    split = demo_data.split_half(columns, fraud)
+    columns, fraud = payments.card_payments(8_000, seed=0)
+    split = payments.split_half(columns, fraud)
     assert split.train_y.size + split.test_y.size == 8_000
     assert abs(int(split.train_y.sum()) - int(split.test_y.sum())) <= 1
     assert split.train_X.mean(axis=0) == pytest.approx(0.0, abs=1e-10)

@@ -54,6 +54,20 @@ class Offered(Generic[T]):
         return MethodType(self.method, estimator)
 
 
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Store the names and number of columns in an estimator, or check that they are those of `fit`.
+
+    scikit-learn's check, with errors of auctor; values are not looked at.
+    """
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        message = " ".join(str(error).split())
+        raise DataError(f"{message} Pass the columns used in fit.") from error
+    except TypeError as error:
+        raise DataTypeError(f"{error} Rename the columns.") from error
+
+
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """Reads and checks X, y and weights, with scikit-learn's checks and messages."""
 
@@ -76,16 +90,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         matrix = as_matrix(X, who=self._who)
         if in_shards(matrix):
             return self._read_shards(matrix, reset)
-        # scikit-learn checks names and number of columns; values were checked by `as_matrix`.
-        try:
-            validate_data(
-                self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
-            )
-        except ValueError as error:
-            message = " ".join(str(error).split())
-            raise DataError(f"{message} Pass the columns used in fit.") from error
-        except TypeError as error:
-            raise DataTypeError(f"{error} Rename the columns.") from error
+        # The values were checked by `as_matrix`.
+        check_columns(self, X if hasattr(X, "shape") else matrix, reset=reset)
         return matrix
 
     def _read_shards(self, data: Sharded, reset: bool) -> Sharded:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, DataTypeError
+from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
-from auctor.estimators.base import LinearEstimator
+from auctor.estimators.base import LinearEstimator, check_columns
 from auctor.training.additive_model import TrainedCurves, curve_of
 from auctor.training.bins import Bins, read_values
 from auctor.training.curve_bands import REPEATS, bands, draws
@@ -37,15 +37,7 @@ class CurveEstimator(LinearEstimator):
         if not reset:
             check_is_fitted(self)
         matrix = read_values(X, self._who)
-        try:
-            validate_data(
-                self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
-            )
-        except ValueError as error:
-            message = " ".join(str(error).split())
-            raise DataError(f"{message} Pass the columns used in fit.") from error
-        except TypeError as error:
-            raise DataTypeError(f"{error} Rename the columns.") from error
+        check_columns(self, X if hasattr(X, "shape") else matrix, reset=reset)
         return matrix
 
     def _keep_curves(self, found: TrainedCurves) -> None:

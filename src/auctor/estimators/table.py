@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import DataError, DataTypeError, ParameterError
+from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import Array, FloatArray
-from auctor.estimators.base import offered_if, sentence
+from auctor.estimators.base import check_columns, offered_if
 from auctor.estimators.classifier import MetricClassifier, check_has_probabilities
 from auctor.estimators.fitted import unfitted
 from auctor.tables.blocks import Block
@@ -302,9 +302,4 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
             if frame.named:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
         elif not frame.named:
-            try:
-                validate_data(self, np.asarray(X), reset=False, skip_check_array=True)
-            except ValueError as error:
-                raise DataError(f"{sentence(error)}. Pass the columns used in fit.") from error
-            except TypeError as error:
-                raise DataTypeError(f"{error} Rename the columns.") from error
+            check_columns(self, np.asarray(X), reset=False)

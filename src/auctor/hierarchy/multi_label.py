@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,29 @@ from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.hierarchy.tuning import OBJECTIVES, Tuned, tune_decoder
 
 
-class HierarchicalMultiLabel(HierarchicalEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class MultiLabelParameters:
+    """Parameters of `HierarchicalMultiLabel`, which describes them."""
+
+    taxonomy: Taxonomy | None = field(default=None, kw_only=False)
+    decoder: Any = "expected_f"
+    estimator: Any = None
+    loss: Any = "squared_hinge"
+    penalty: Any = "l2"
+    strength: float = 3e-4
+    objective: str = "f1"
+    tune: bool = True
+    calibrate: bool = True
+    cv: int = 3
+    broken: str = "close"
+    solver: Any = "auto"
+    tol: float = 1e-2
+    max_iter: int = 200
+    n_threads: int | None = None
+    random_state: Any = None
+
+
+class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     """Multi-label classifier whose label sets are consistent with a taxonomy.
 
     One linear model per label gives a score, which is calibrated to a probability on held-out
@@ -87,43 +110,6 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
     >>> model.score(X, [[name] for name in names]) > 0.9
     True
     """
-
-    def __init__(
-        self,
-        taxonomy: Taxonomy | None = None,
-        *,
-        decoder: Any = "expected_f",
-        estimator: Any = None,
-        loss: Any = "squared_hinge",
-        penalty: Any = "l2",
-        strength: float = 3e-4,
-        objective: str = "f1",
-        tune: bool = True,
-        calibrate: bool = True,
-        cv: int = 3,
-        broken: str = "close",
-        solver: Any = "auto",
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        n_threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.decoder = decoder
-        self.estimator = estimator
-        self.loss = loss
-        self.penalty = penalty
-        self.strength = strength
-        self.objective = objective
-        self.tune = tune
-        self.calibrate = calibrate
-        self.cv = cv
-        self.broken = broken
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and their labels.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -43,7 +44,29 @@ HELD_OUT = 1.0 / 3.0
 SCORES_AT_ONCE = 40_000_000
 
 
-class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class TopDownParameters:
+    """Parameters of `TopDownClassifier`, which describes them."""
+
+    taxonomy: Taxonomy | None = field(default=None, kw_only=False)
+    strategy: str = "node"
+    negatives: str = "auto"
+    path: str = "best"
+    beam: int = 5
+    mandatory_leaf: bool = True
+    stop: float = 0.5
+    loss: Any = None
+    penalty: Any = "l2"
+    strength: float = 1e-4
+    calibrate: bool | None = None
+    solver: Any = "auto"
+    tol: float = 1e-2
+    max_iter: int = 200
+    n_threads: int | None = None
+    random_state: Any = None
+
+
+class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameters):  # type: ignore[misc]
     """Classifier with a model per node, or per parent, that predicts a path from the top.
 
     Parameters
@@ -105,43 +128,6 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
     >>> TopDownClassifier().fit(X, y).score(X, y) > 0.9
     True
     """
-
-    def __init__(
-        self,
-        taxonomy: Taxonomy | None = None,
-        *,
-        strategy: str = "node",
-        negatives: str = "auto",
-        path: str = "best",
-        beam: int = 5,
-        mandatory_leaf: bool = True,
-        stop: float = 0.5,
-        loss: Any = None,
-        penalty: Any = "l2",
-        strength: float = 1e-4,
-        calibrate: bool | None = None,
-        solver: Any = "auto",
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        n_threads: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.strategy = strategy
-        self.negatives = negatives
-        self.path = path
-        self.beam = beam
-        self.mandatory_leaf = mandatory_leaf
-        self.stop = stop
-        self.loss = loss
-        self.penalty = penalty
-        self.strength = strength
-        self.calibrate = calibrate
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, each with one label.
