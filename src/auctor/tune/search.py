@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +31,35 @@ from auctor.tune.table import ScoredParameters, cannot_win, cv_results, mean_sco
 FIRST_FOLDS = 2
 
 
-class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class SearchCVParameters:
+    """Parameters of `SearchCV`, which describes them."""
+
+    estimator: Any = field(kw_only=False)
+    space: Any = field(default=None, kw_only=False)
+    scoring: Any = None
+    cv: Any = 5
+    budget: int = 50
+    method: Any = "dfo-tr"
+    start: Mapping[str, Any] | None = None
+    cut_folds: bool = True
+    warm_starts: bool = True
+    timeout: float | None = None
+    max_seconds: float | None = None
+    batch: int | None = None
+    n_iter: int | None = None
+    param_distributions: Any = None
+    pre_dispatch: Any = "2*n_jobs"
+    refit: Any = True
+    n_jobs: int | None = None
+    random_state: Any = None
+    error_score: Any = np.nan
+    return_train_score: bool = False
+    verbose: int = 0
+    on_step: Callable[[dict[str, Any]], object] | None = None
+
+
+class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
     """Tune parameters by cross-validation in few evaluations.
 
     A replacement of `sklearn.model_selection.RandomizedSearchCV` with the same results, refit and
@@ -107,55 +135,6 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
     >>> bool(search.best_score_ > 0.99)
     True
     """
-
-    def __init__(
-        self,
-        estimator: Any,
-        space: Any = None,
-        *,
-        scoring: Any = None,
-        cv: Any = 5,
-        budget: int = 50,
-        method: Any = "dfo-tr",
-        start: Mapping[str, Any] | None = None,
-        cut_folds: bool = True,
-        warm_starts: bool = True,
-        timeout: float | None = None,
-        max_seconds: float | None = None,
-        batch: int | None = None,
-        n_iter: int | None = None,
-        param_distributions: Any = None,
-        pre_dispatch: Any = "2*n_jobs",
-        refit: Any = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        error_score: Any = np.nan,
-        return_train_score: bool = False,
-        verbose: int = 0,
-        on_step: Callable[[dict[str, Any]], object] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.space = space
-        self.scoring = scoring
-        self.cv = cv
-        self.budget = budget
-        self.method = method
-        self.start = start
-        self.cut_folds = cut_folds
-        self.warm_starts = warm_starts
-        self.timeout = timeout
-        self.max_seconds = max_seconds
-        self.batch = batch
-        self.n_iter = n_iter
-        self.param_distributions = param_distributions
-        self.pre_dispatch = pre_dispatch
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.error_score = error_score
-        self.return_train_score = return_train_score
-        self.verbose = verbose
-        self.on_step = on_step
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, and refit the best candidate on all rows.
