@@ -47,7 +47,7 @@ def numbers(tmp_path, change=lambda k, fields: fields, header="a,b,y", n=60):
         (DataWarning("MetricClassifierCV", does="uses 3 folds", todo="Set {option}.",
                      option=Option("cv", 3)),
          "train", "auctor train uses 3 folds. Set --folds 3."),
-        (ConvergenceWarning("It stopped.", todo="Increase {option} or {option2}.",
+        (ConvergenceWarning("It", does="stopped", todo="Increase {option} or {option2}.",
                             option=(Option("max_seconds", bare=True), Option("tol", bare=True))),
          "train", "It stopped. Increase --max-seconds or --tol."),
         (DataError("x", "y", todo="Pass {option}.", option=Option("label", "clicked")),

@@ -218,7 +218,7 @@ def test_categories_never_seen_are_counted_wherever_a_model_is_applied(
     changed = [line.replace("Oslo", "Bonn") for line in lines]
     count = sum("Bonn" in line for line in changed)
     (tmp_path / "new.csv").write_text("\n".join(changed) + "\n")
-    wanted = f"{count} of {len(lines) - 1} rows have a category of 'city' that training did not"
+    wanted = f"{count} of {len(lines) - 1} rows with such a category of 'city'"
     train = ("train", "rows.csv", "--test", "new.csv", "--label", "bought", "--strength", "0.1")
     for command in (
         ("predict", "model.auctor", "new.csv", "--out", "p.csv"),

@@ -77,12 +77,12 @@ def test_usage_errors_exit_2_without_a_traceback(arguments, capsys):
 
 def test_an_auctor_error_is_one_line(monkeypatch, capsys):
     def fail(**settings):
-        raise DataError("demo needs\nsomething; got nothing.")
+        raise DataError("demo", needs="a\nlabel", got="nothing")
 
     monkeypatch.setattr("auctor.cli.demo.run_demo", fail)
     assert main(["demo", "--report", "x.html"]) == 2
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "auctor: demo needs something; got nothing.\n")
+    assert (out, err) == ("", "auctor: demo needs a label; got nothing\n")
 
 
 def test_help_is_quick_because_nothing_heavy_is_imported():

@@ -58,7 +58,8 @@ def test_target_for_label(command, refused):
     after = ["out.npz"] if command == "convert" else []
     said = refused(command, *before, "rows.csv", *after, "--target", "bought")
     assert said == (
-        f"auctor: No such option: --target (Did you mean --label?). See auctor {command} --help.\n"
+        f"auctor: auctor {command} has no option --target. Did you mean --label? "
+        f"See auctor {command} --help.\n"
     )
 
 

@@ -87,7 +87,8 @@ def test_categories_never_seen_are_counted(table, trained, monkeypatch, capsys):
     assert main(["predict", "model.auctor", "new.csv", "--out", "p.csv", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["unseen"] == {"city": 1}
-    assert "1 of 2 rows have a category of 'city' that training did not have" in err
+    assert "categories that training did not have as no category; got 1 of 2 rows" in err
+    assert "Train with --categorical hash" in err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "report"])

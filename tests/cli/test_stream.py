@@ -318,7 +318,9 @@ def test_text_and_dates_by_the_first_rows(log, tmp_path, capsys):
     said, err = capsys.readouterr()
     assert json.loads(said)["unseen"] == {"city": 10}
     assert "leaves out 'id'" in err
-    assert "10 of 600 rows have a category of 'city' that the first rows" in err
+    assert (
+        "that the first rows of the stream did not have as no category; got 10 of 600 rows" in err
+    )
     frame = pd.read_csv(log)
     learner = StreamingAUC(grow=True)
     learner.partial_fit(encoded(frame), frame["clicked"].to_numpy(), classes=["no", "yes"])
@@ -335,7 +337,7 @@ def test_text_and_dates_by_the_first_rows(log, tmp_path, capsys):
     assert lines[0] == ["id", "predicted", "score"]
     scores = [float(line[2]) for line in lines[1:]]
     np.testing.assert_allclose(scores, learner.decision_function(encoded(frame)), rtol=1e-9)
-    assert "10 of 600 rows have a category of 'city'" in err
+    assert "10 of 600 rows with such a category of 'city'" in err
 
 
 class Pipe(io.RawIOBase):

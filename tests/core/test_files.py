@@ -42,9 +42,9 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(call, tmp_path, mon
 def test_a_source_that_fails_leaves_nothing(tmp_path):
     def parts():
         yield b"some"
-        raise DataError("the source broke")
+        raise DataError("it", needs="a source that works")
 
-    with pytest.raises(DataError, match="broke"):
+    with pytest.raises(DataError, match="a source that works"):
         write_bytes(tmp_path / "r", parts(), who="test")
     assert not os.listdir(tmp_path)
 

@@ -106,7 +106,7 @@ def test_what_may_follow_a_lone_one():
         with pytest.raises(DataError):
             model.partial_fit(X, later)
         assert (model.classes_.tolist(), model.rows_seen_) == ([1], 3)
-    with pytest.raises(DataError, match=r"either -1 or 0; got .* Pass classes="):
+    with pytest.raises(DataError, match=r"either -1 or 0; got .* Pass both labels as classes"):
         start.partial_fit(X, [2, 1, 1])
     with pytest.raises(DataError, match=r"among \[1\]; got \[0\]"):
         start.score(X, [0, 1, 1])

@@ -5,6 +5,7 @@ import pytest
 
 from auctor import AdditiveClassifier
 from auctor.core.errors import DataError
+from auctor.core.json import as_json
 from auctor.reports import (
     column_curves,
     curve_pictures,
@@ -13,7 +14,6 @@ from auctor.reports import (
     draw_pair,
     draw_row,
     pair_maps,
-    plain,
     row_parts,
 )
 
@@ -93,7 +93,7 @@ def test_notebooks_and_matplotlib_show_everything(fitted):
     figure = shown.plot()
     assert sum(ax.get_visible() and bool(ax.get_title()) for ax in figure.axes) == 3 + columns
     pyplot.close(figure)
-    assert plain(shown.info)["columns"][0]["values"][0] == shown.info.columns[0].values[0]
+    assert as_json(shown.info)["columns"][0]["values"][0] == shown.info.columns[0].values[0]
 
 
 def test_names_are_escaped(fitted):

@@ -6,8 +6,9 @@ import pytest
 
 from auctor import metrics
 from auctor.core.errors import DataError, ParameterError
+from auctor.core.json import as_json
 from auctor.core.result import Status
-from auctor.reports import Candidate, DataInfo, MetricStep, build_report, headline, plain
+from auctor.reports import Candidate, DataInfo, MetricStep, build_report, headline
 from auctor.reports.build import MAX_FEATURES, convergence, weights
 from auctor.reports.curves import MAX_POINTS
 
@@ -203,15 +204,15 @@ def test_bad_arguments_are_refused():
             bad()
 
 
-def test_plain_is_json(info):
-    text = json.dumps(plain(info), allow_nan=False)
+def test_an_info_is_json(info):
+    text = json.dumps(as_json(info), allow_nan=False)
     back = json.loads(text)
     assert back["models"][0]["headline"]["auc"]["value"] == info.models[0].headline.auc.value
     assert back["models"][1]["name"] == info.models[1].name
     assert back["models"][2]["seconds"] is None
     assert back["data"]["n_columns"] == 4
-    assert plain(np.float64("nan")) is None
-    assert plain(np.int32(3)) == 3
+    assert as_json(np.float64("nan")) is None
+    assert as_json(np.int32(3)) == 3
 
 
 def test_over_fitting_is_flagged_beyond_the_interval_only():

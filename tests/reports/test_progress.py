@@ -1,6 +1,7 @@
 import io
 import math
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -11,7 +12,14 @@ from auctor.core.result import Step
 from auctor.estimators import Watcher, watch
 from auctor.kernels.runtime.compiled import report_compilation
 from auctor.reports.progress import COMPILING, MEASURE, Progress, duration, remaining
-from auctor.reports.terminal import LASTING, LastingLines, PlainLine, RichLine, make_line
+from auctor.reports.terminal import (
+    LASTING,
+    LastingLines,
+    PhaseLines,
+    PlainLine,
+    RichLine,
+    make_line,
+)
 
 
 class Terminal(io.StringIO):
@@ -254,8 +262,8 @@ def test_what_else_is_done(line, clock):
 # --- lines ----------------------------------------------------------------------------------------
 
 
-def test_no_terminal_is_quiet_unless_verbose():
-    assert make_line(stream=io.StringIO()) is None
+def test_no_terminal_is_a_log():
+    assert isinstance(make_line(stream=io.StringIO()), PhaseLines)
     out = io.StringIO()
     line = make_line(stream=out, verbose=True)
     assert isinstance(line, LastingLines)
@@ -317,3 +325,20 @@ def test_remaining():
 )
 def test_duration(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_log_names_only_the_phases_that_take_long():
+    out = io.StringIO()
+    line = PhaseLines(out, patience=60.0)
+    progress = Progress(line)
+    progress.stage("reading rows.csv")
+    progress.stage("measuring")
+    progress.close()
+    assert out.getvalue() == ""
+    written = threading.Event()
+    out.flush = written.set
+    progress = Progress(PhaseLines(out, patience=0.0))
+    progress.stage("fitting 1,000,000 rows")
+    assert written.wait(60.0)
+    progress.close()
+    assert out.getvalue() == "fitting 1,000,000 rows\n"

@@ -9,7 +9,7 @@ import pytest
 from auctor.core.errors import DataError, DataWarning
 from auctor.tables import read_table
 from auctor.tables.amounts import amount
-from auctor.tables.check import unseen_note
+from auctor.tables.check import unseen_warning
 
 ROWS = 60
 
@@ -190,9 +190,9 @@ def test_amounts(word, decimal, number):
 
 
 def test_unseen_categories_of_several_columns_are_one_sentence():
-    text = unseen_note({"city": 1, "job": 2}, 10)
+    text = str(unseen_warning("auctor predict", {"city": 1, "job": 2}, 10))
     assert text.count("'city'") == text.count("'job'") == 1
-    assert text.endswith("they count as no category")
+    assert "as no category; got 1 of 10 rows" in text
 
 
 @pytest.mark.parametrize("decimal", [".", ","])

@@ -238,6 +238,7 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
     from auctor.training.metric import falling_base
 
     falls = falling_base(rules.metric) is not None
+    counts = counted_rows(WHO, rules.metric, result.n_rows)
     return {
         "metric": rules.metric,
         "lower_is_better": falls,
@@ -254,7 +255,7 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
         "threads": rules.n_threads,
         "best": result.best,
         "best_possible": 0.0 if falls else result.best_possible,  # no cost, error or loss
-        "counts": counted_rows(WHO, rules.metric, result.n_rows),
+        "counts": "" if counts is None else str(counts),
         "test": "corrected resampled t-test, Holm",
         "recommendation": result.advice,
     }
@@ -340,8 +341,8 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
         yield f"Less {rules.metric} is better."
     # What an integer k in the metric means on a fold, and its best possible value.
     counts = counted_rows(WHO, rules.metric, result.n_rows)
-    if counts:
-        yield f"{counts}."
+    if counts is not None:
+        yield str(counts)
     if "at_k" in rules.metric:
         yield f"Best possible {rules.metric}: {result.best_possible:.4g}, mean over the test folds."
     # The marks and columns of the table that occur in it.

@@ -104,7 +104,7 @@ def convert(
             "buckets": buckets,
             "missing": missing,
             "labelled": not unlabelled,
-            "zero_based": yes_no(WHO, "zero-based", zero_based),
+            "zero_based": yes_no(WHO, "zero_based", zero_based),
             "header": yes_no(WHO, "header", header),
             "delimiter": delimiter,
             "decimal": decimal,

@@ -158,8 +158,6 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
 
 def _numbers(found: Demo, seed: int) -> dict[str, Any]:
     """The results as plain values, for JSON."""
-    from auctor.reports import plain
-
     table = found.table
     return {
         "table": table.title,
@@ -172,7 +170,7 @@ def _numbers(found: Demo, seed: int) -> dict[str, Any]:
             metric: [row._asdict() for row in rows] for metric, rows in found.results.items()
         },
         "verdicts": found.verdicts,
-        "model": plain(found.info),
+        "model": found.info,
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from auctor.cli.files import seen_note
+from auctor.cli.files import seen_warning
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -22,7 +22,7 @@ from auctor.cli.options import (
     ZeroBased,
     examples,
 )
-from auctor.cli.output import console, echo_json, say, say_unseen
+from auctor.cli.output import console, echo_json, say_unseen, say_warning
 from auctor.cli.reading import Reading, check_order, count_unseen, read_chunks
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def evaluate(
     chunks = read_chunks(data, Reading.of(ctx, WHO), schema, who=WHO, labelled=True)
     rows = score_chunks(saved.model, count_unseen(chunks, unseen), who=WHO, seed=seed)
     found = evaluation(saved.model, rows, who=WHO) | {"unseen": dict(unseen)}
-    say_unseen(unseen, rows.codes.size)
-    if seen := seen_note(saved.notes, data, rows.codes.size):
-        say(f"warning: {seen}")
+    say_unseen("evaluate", unseen, rows.codes.size)
+    if seen := seen_warning(saved.notes, data, rows.codes.size):
+        say_warning(seen, "evaluate")
     if as_json:
         echo_json({"model": str(model), "data": data, **found})
     else:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from auctor.core.errors import DataWarning, ParameterError
+
 
 def check_outputs(
     who: str, outs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
@@ -15,8 +17,6 @@ def check_outputs(
 
     ``None`` and "-" mean no file.
     """
-    from auctor.core.errors import ParameterError
-
     taken = {_identity(path) for path in inputs if path not in (None, "-")}
     for out in outs:
         if out in (None, "-"):
@@ -28,28 +28,27 @@ def check_outputs(
         taken.add(_identity(out))
 
 
-def seen_note(notes: Mapping[str, Any], data: str, rows: int) -> str | None:
+def seen_warning(notes: Mapping[str, Any], data: str, rows: int) -> DataWarning | None:
     """A warning if the rows to measure on seem to be those of training, otherwise None.
 
     They seem to be if file name and number of rows are the same.
 
     Examples
     --------
-    >>> seen_note({"source": "a/rows.csv", "source_rows": 9}, "rows.csv", 8) is None
+    >>> seen_warning({"source": "a/rows.csv", "source_rows": 9}, "rows.csv", 8) is None
     True
     """
     if (notes.get("source_rows"), Path(str(notes.get("source"))).name) != (rows, Path(data).name):
         return None
-    return (
-        f"{data} has the name and the number of rows of the file that the model was trained on. If "
-        "it is the same file, these metrics are too optimistic. Measure on held-out rows."
+    return DataWarning(
+        data,
+        does="has the name and the number of rows of the file that the model was trained on",
+        todo="If it is the same file, these metrics are too optimistic: measure on held-out rows.",
     )
 
 
 def check_page(who: str, report: Path | None) -> None:
     """Refuse a report whose name does not end in .html or .htm."""
-    from auctor.core.errors import ParameterError
-
     if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
         raise ParameterError(
             who,
@@ -61,8 +60,6 @@ def check_page(who: str, report: Path | None) -> None:
 
 def check_other(who: str, data: str, test: str | Path | None) -> None:
     """Refuse a test file that is the training file."""
-    from auctor.core.errors import ParameterError
-
     if test is not None and data != "-" and _identity(data) == _identity(test):
         raise ParameterError(
             who,

@@ -156,7 +156,7 @@ def _maps() -> list[Part]:
 
 
 def _tools() -> list[Part]:
-    """Functions and estimators of the packages beside classification."""
+    """Public functions and estimators of qp, least_squares, completion and covariance."""
     from auctor import completion, covariance, least_squares, qp
 
     listed = []

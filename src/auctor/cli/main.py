@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from auctor.core.errors import AuctorError
+from auctor.core.errors import AuctorError, ParameterError
 from auctor.core.optional import require
+
+if TYPE_CHECKING:
+    from typer import TyperException
 
 #: Libraries of the extra "cli", which the command line needs.
 LIBRARIES = ("typer", "rich")
-_NO_OPTION = re.compile(r"No such option:? '?(--?[\w-]+)")
 #: Options of other tools, and those of the same meaning here.
 OTHER_NAMES = {
     "--target": "--label",
@@ -85,9 +86,7 @@ def _run(given: list[str]) -> int:
             say(worded(error, command))
             return 2
         except typer.TyperException as error:
-            text = suggested(error.format_message().strip().rstrip("."), command)
-            end = "" if text.endswith("?") else "."
-            say(f"{text}{end} See {'auctor' if command is None else f'auctor {command}'} --help.")
+            say(usage_error(error, command))
             return 2
         except (KeyboardInterrupt, typer.Abort):
             return 130
@@ -98,24 +97,32 @@ def _run(given: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def suggested(text: str, command: str | None) -> str:
-    """The text of a usage error; for an option of another tool, with the one of that meaning here.
+def usage_error(error: TyperException, command: str | None) -> str:
+    """The text of a mistake in the options: which one, and where to read about them.
 
-    Examples
-    --------
-    >>> suggested("No such option: --target", "train")
-    'No such option: --target (Did you mean --label?)'
+    For an option that does not exist it names those that may be meant: the one with the same
+    meaning as the option of another tool, or those of a similar name.
     """
-    found = _NO_OPTION.match(text)
-    meant = OTHER_NAMES.get(found.group(1)) if found else None
-    if meant is None or command is None:
-        return text
+    who = "auctor" if command is None else f"auctor {command}"
+    help_page = f"See {who} --help."
+    if hasattr(error, "option_name") and hasattr(error, "possibilities"):  # no such option
+        meant = _same_meaning(error.option_name, command) or error.possibilities or ()
+        hint = f"Did you mean {' or '.join(sorted(meant))}? " if meant else ""
+        unknown = f"has no option {error.option_name}"
+        return str(ParameterError(who, does=unknown, todo=f"{hint}{help_page}"))
+    text = error.format_message().strip().rstrip(".")
+    return f"{text}{'' if text.endswith('?') else '.'} {help_page}"
+
+
+def _same_meaning(typed: str, command: str | None) -> list[str]:
+    """The option of a command that another tool calls ``typed``, in a list; empty without one."""
     from auctor.cli.app import function_of
     from auctor.cli.output import has_option
 
-    if not has_option(function_of(command), meant):
-        return text
-    return f"No such option: {found.group(1) if found else ''} (Did you mean {meant}?)"
+    meant = OTHER_NAMES.get(typed)
+    if meant is None or command is None or not has_option(function_of(command), meant):
+        return []
+    return [meant]
 
 
 def _open_closed_streams() -> None:
@@ -135,7 +142,8 @@ def _failed_output(error: OSError) -> int:
     if not isinstance(error, BrokenPipeError):
         full = error.errno == errno.ENOSPC
         advice = "Free some space." if full else "Write to another file."
-        say(f"auctor needs to write its output; got {error.strerror or error}. {advice}")
+        got = error.strerror or error
+        say(str(AuctorError("auctor", needs="to write its output", got=got, todo=advice)))
     return 2
 
 
@@ -154,9 +162,9 @@ class _WarningLine:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        from auctor.cli.output import say, worded
+        from auctor.cli.output import say_warning
 
-        say(f"warning: {worded(message, self.command)}")
+        say_warning(message, self.command)
 
 
 if __name__ == "__main__":

@@ -64,12 +64,17 @@ def say(text: str) -> None:
     sys.stderr.write(f"auctor: {' '.join(text.split())}\n")
 
 
-def say_unseen(unseen: Mapping[str, int], rows: int) -> None:
-    """Warn of categories that the model does not know, if there are any."""
-    if unseen:
-        from auctor.tables.check import unseen_note
+def say_warning(warning: Warning | str, command: str | None) -> None:
+    """Write one line to the error stream with a warning that names options of a command."""
+    say(f"warning: {worded(warning, command)}")
 
-        say(f"warning: {unseen_note(unseen, rows)}.")
+
+def say_unseen(command: str, unseen: Mapping[str, int], rows: int, of: str = "training") -> None:
+    """Warn of categories that ``of``, by default the training rows, did not have, if any."""
+    if unseen:
+        from auctor.tables.check import unseen_warning
+
+        say_warning(unseen_warning(f"auctor {command}", unseen, rows, of), command)
 
 
 def worded(message: Exception | str, command: str | None) -> str:

@@ -94,7 +94,7 @@ def class_weights(text: str | None, who: str = "auctor train") -> str | dict[str
         if not equals or not name.strip():
             raise ParameterError(
                 who,
-                needs="class weights as balanced or LABEL=WEIGHT,...",
+                needs="--class-weight as balanced or LABEL=WEIGHT,...",
                 got=f"{text!r}",
                 todo="Write, for example, yes=10,no=1.",
             )
@@ -117,7 +117,7 @@ def date_patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
         if not equals or not name or "%" not in pattern:
             raise ParameterError(
                 who,
-                needs="dates as COLUMN=PATTERN",
+                needs="--date COLUMN=PATTERN",
                 got=f"{text!r}",
                 todo="Write, for example, sold=%d/%m/%Y for day/month/year.",
             )
@@ -143,7 +143,7 @@ def directions(who: str, text: str | None) -> dict[str, int] | None:
         if not equals or not name or sign not in ("1", "+1", "-1"):
             raise ParameterError(
                 who,
-                needs="directions as COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
+                needs="--monotone COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
                 got=f"{text!r}",
                 todo="Write, for example, age=1,income=-1.",
             )

@@ -120,7 +120,7 @@ def predict(
     if as_json:
         about = {"model": model, "data": data, "out": out, "rows": rows.count}
         echo_json({**about, "columns": columns, "positive": positive, "unseen": unseen})
-    say_unseen(unseen, rows.count)
+    say_unseen("predict", unseen, rows.count)
     if not quiet and not as_json:
         _say_written(out, rows.count, positive)
 

@@ -141,7 +141,7 @@ def read_chunks(
 def _form(options: Reading, who: str) -> dict[str, Any]:
     """How the text of a file is written, as keywords of the readers."""
     return {
-        "zero_based": yes_no(who, "zero-based", options.zero_based),
+        "zero_based": yes_no(who, "zero_based", options.zero_based),
         "header": yes_no(who, "header", options.header),
         "delimiter": options.delimiter,
         "decimal": options.decimal,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from auctor.cli.files import check_outputs, check_page, seen_note
+from auctor.cli.files import check_outputs, check_page, seen_warning
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -27,10 +27,11 @@ from auctor.cli.options import (
     command_line,
     examples,
 )
-from auctor.cli.output import echo_json, say, say_unseen
+from auctor.cli.output import echo_json, say_unseen, say_warning, worded
 from auctor.cli.reading import Reading, check_order, read, read_text
 
 if TYPE_CHECKING:
+    from auctor.core.errors import DataWarning
     from auctor.reports import DataInfo, ReportInfo
     from auctor.saved import SavedClassifier
     from auctor.tables.read import Table
@@ -105,7 +106,7 @@ def report(
     training: the command, the path of strengths, convergence, and the warnings about the data.
     """
     from auctor.core.files import check_destination, write_text
-    from auctor.reports import plain, render, threshold_csv
+    from auctor.reports import render, threshold_csv
     from auctor.saved import read_classifier
 
     for path in (out, thresholds):
@@ -124,10 +125,10 @@ def report(
     if thresholds is not None:
         write_text(thresholds, threshold_csv(info), who=WHO)
     if inputs.seen_warning:
-        say(f"warning: {inputs.seen_warning}")
+        say_warning(inputs.seen_warning, "report")
     if as_json:
         files = {"report": str(out)} | ({} if thresholds is None else {"table": str(thresholds)})
-        echo_json({**plain(info), **files})
+        echo_json({**info._asdict(), **files})
         return
     typer.echo(f"Report: {out}; positive class: {info.data.positive}")
     if thresholds is not None:
@@ -149,7 +150,7 @@ class Inputs(NamedTuple):
         The rows that the model was trained on.
     slices : dict
         Columns to show metrics by, as text.
-    seen_warning : str, optional
+    seen_warning : DataWarning, optional
         Warns that the rows seem to be those of training.
     """
 
@@ -158,7 +159,7 @@ class Inputs(NamedTuple):
     rows: Scored
     train: Table | None
     slices: dict[str, list[str]]
-    seen_warning: str | None
+    seen_warning: DataWarning | None
 
 
 def _read(
@@ -173,8 +174,8 @@ def _read(
     schema = _schema(saved)
     table = read(data, reading, who=WHO, schema=schema)
     rows = _scored(saved, table, seed)
-    say_unseen(table.unseen, rows.codes.size)
-    seen = seen_note(saved.notes, data, rows.codes.size)
+    say_unseen("report", table.unseen, rows.codes.size)
+    seen = seen_warning(saved.notes, data, rows.codes.size)
     text = read_text(data, reading, slices, who=WHO) if slices else {}
     known = None
     if train is not None:  # the training file may have another format
@@ -269,14 +270,14 @@ def _scored(saved: SavedClassifier, table: Table, seed: int) -> Scored:
 
 def _told(saved: SavedClassifier, inputs: Inputs, command: str, seed: int) -> ReportContext:
     """What the report says beyond the test rows: training, warnings, slices, baselines."""
-    from auctor.tables.check import unseen_note
+    from auctor.tables.check import unseen_warning
 
     told = _from_notes(saved, command)
     warnings, unseen = list(told.warnings), inputs.table.unseen
     if unseen:
-        warnings.append(f"{unseen_note(unseen, inputs.rows.codes.size)}.")
+        warnings.append(worded(unseen_warning(WHO, unseen, inputs.rows.codes.size), "report"))
     if inputs.seen_warning:
-        warnings.append(inputs.seen_warning)
+        warnings.append(worded(inputs.seen_warning, "report"))
     told = told._replace(warnings=warnings, slices=inputs.slices)
     if inputs.train is None:
         return told._replace(rivals=_constant(saved, inputs.rows))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from auctor.cli.output import console, echo_json, say, worded
+from auctor.cli.output import console, echo_json, say, say_warning
 
 if TYPE_CHECKING:
     from auctor.data import Sharded
@@ -88,7 +88,7 @@ def n_bytes(text: str) -> int:
     if found is None:
         raise ParameterError(
             WHO,
-            needs="memory as a number and a unit",
+            needs="--memory as a number and a unit",
             got=repr(text),
             todo="Write, for example, 2GB.",
         )
@@ -145,7 +145,7 @@ def train_shards(job: ShardJob, table: TableParameters) -> None:
     with saving, gathered(warned):
         model.fit(data)
     for one in warned:
-        say(f"warning: {worded(one, 'train')}")
+        say_warning(one, "train")
     found = _summary(job, model, data, time.perf_counter() - start)
     save(model, job.out, notes=found)
     if job.as_json:

@@ -31,7 +31,7 @@ from auctor.cli.options import (
     command_line,
     examples,
 )
-from auctor.cli.output import echo_json, say
+from auctor.cli.output import echo_json, say_unseen
 from auctor.cli.parameters import date_patterns
 from auctor.cli.reading import yes_no
 from auctor.cli.stream_output import (
@@ -210,7 +210,7 @@ def _open_rows(source: str | list[str], options: Mapping[str, Any]) -> Iterator[
         source,
         options["format"],
         **given,
-        zero_based=yes_no(WHO, "zero-based", options["zero_based"]),
+        zero_based=yes_no(WHO, "zero_based", options["zero_based"]),
         header=yes_no(WHO, "header", options["header"]),
         date=date_patterns(WHO, options["date"]),
         check=True,
@@ -351,11 +351,7 @@ class _Columns:
 
     def warn(self) -> None:
         """Warn of categories that the first rows did not have, if there are any."""
-        from auctor.tables.check import unseen_note
-
-        if self.unseen:
-            note = unseen_note(self.unseen, self.rows, of="the first rows of the stream")
-            say(f"warning: {note}.")
+        say_unseen("stream", self.unseen, self.rows, of="the first rows of the stream")
 
 
 def _so_far(model: OnlineClassifier) -> Progress:

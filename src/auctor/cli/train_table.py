@@ -85,6 +85,7 @@ def _train(
         parts, warned = _read(job, screen, progress)
         table = _count_rows(job, table, parts, warned)
         n_printed = _print_warnings(map(_in_cli_words, warned))
+        progress.stage(f"fitting {parts.train.shape[0]:,} rows")
         run = fit_model(
             model_parameters(WHO, table, parts.schema),
             parts,
@@ -122,7 +123,7 @@ def _train(
 
 def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
     """The rows to train on and to measure on, and the warnings of reading them, each once."""
-    from auctor.tables.check import unseen_note
+    from auctor.tables.check import unseen_warning
     from auctor.training.prepare import check_labels, prepare
     from auctor.training.run import gathered
 
@@ -143,7 +144,7 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
             test = read(job.test, job.reading, who=WHO, schema=table.schema)
             progress.close()
             if test.unseen:
-                warned.append(UserWarning(f"{unseen_note(test.unseen, test.matrix.shape[0])}."))
+                warned.append(unseen_warning(WHO, test.unseen, test.matrix.shape[0]))
         parts = prepare(
             table,
             test,
@@ -172,13 +173,12 @@ def _count_rows(
     Cross-validation folds and held-out rows are fewer than the rows of the file; a share of the
     rows means the same on all of them.
     """
-    from auctor.core.errors import DataWarning
     from auctor.training.batch import counted_rows, for_parts
 
     n_rows = _n_rows(job, parts)
-    text = counted_rows(WHO, table.metric, n_rows, parts.test_codes == parts.positive)
-    if text and parts.classes.size == 2:
-        warned.append(DataWarning(f"{text}. Pass a share, such as 0.1, to choose it yourself."))
+    counts = counted_rows(WHO, table.metric, n_rows, parts.test_codes == parts.positive)
+    if counts is not None and parts.classes.size == 2:
+        warned.append(counts)
     return for_parts(WHO, table, n_rows)
 
 

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import FloatArray
 
 
@@ -22,8 +22,23 @@ def check_real(
     high: float = math.inf,
     open_low: bool = False,
     open_high: bool = False,
+    of: Option | None = None,
 ) -> float:
     """Return ``value`` as a float inside the interval, or raise ``ParameterError``.
+
+    Parameters
+    ----------
+    who : str
+        The function or class that needs the number.
+    name : str
+        The parameter; with ``of``, a part of that parameter, such as the k of a metric.
+    value : object
+        What it got.
+    low, high : float
+        Ends of the interval, which belong to it unless ``open_low`` or ``open_high``.
+    open_low, open_high : bool
+    of : Option, optional
+        The parameter that the number is a part of.
 
     Examples
     --------
@@ -44,9 +59,11 @@ def check_real(
         right = ")" if open_high or high == math.inf else "]"
         raise ParameterError(
             who,
-            needs=f"{name} in {left}{low:g}, {high:g}{right}",
+            needs=f"{'{option}' if of is None else f'{name} of {{option}}'} in "
+            f"{left}{low:g}, {high:g}{right}",
             got=f"{value!r}",
             todo="Pass a value in that range.",
+            option=Option(name, bare=True) if of is None else of,
         )
     return number
 
@@ -56,9 +73,10 @@ def check_int(who: str, name: str, value: object, *, low: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         raise ParameterError(
             who,
-            needs=f"{name} to be an integer of at least {low}",
+            needs=f"{{option}} to be an integer of at least {low}",
             got=f"{value!r}",
             todo="Pass such an integer.",
+            option=Option(name, bare=True),
         )
     return int(value)
 
@@ -80,9 +98,10 @@ def check_choice(who: str, name: str, value: object, choices: tuple[str, ...]) -
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(
             who,
-            needs=f"{name} to be one of {', '.join(map(repr, choices))}",
+            needs=f"{{option}} to be one of {', '.join(map(repr, choices))}",
             got=f"{value!r}",
             todo=f"{meant(value, choices)}Pass one of these.",
+            option=Option(name, bare=True),
         )
     return value
 

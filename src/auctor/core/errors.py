@@ -6,12 +6,14 @@
     ├── DataError            (ValueError)   rows, columns, labels or weights that cannot be used
     ├── DataTypeError        (TypeError)    data of a kind that cannot be read as numbers
     ├── ParameterError       (ValueError)   a parameter outside its range
+    ├── NotOfferedError      (AttributeError)  a method that other parameters would offer
     ├── IncompatibleError    (ValueError)   parts that do not fit together
     ├── DataLost             (OSError)      rows on a disk or a cluster that cannot be read any more
     └── MissingExtraError    (ImportError)  an optional dependency that is not installed
 
-    ConvergenceWarning       (UserWarning)  stopped before the tolerance was met
-    DataWarning              (UserWarning)  data that may have been misread
+    AuctorWarning            (UserWarning)
+    ├── ConvergenceWarning                  stopped before the tolerance was met
+    └── DataWarning                         data that may have been misread
 
 An error says who needs what, what was got, and one thing to do. These parts are stored separately,
 so that Python and the command line can each show them in the words that their users type.
@@ -59,7 +61,7 @@ class Message(Exception):
     who : str
         The function, class or file that needs something.
     needs : str, optional
-        What it needs. Without it and ``does``, ``who`` is the whole text.
+        What it needs. A message has either this or ``does``.
     got : object, optional
         What it got instead.
     todo : str, optional
@@ -73,13 +75,15 @@ class Message(Exception):
 
     def __init__(
         self,
-        who: str = "",
+        who: str,
         needs: str | None = None,
         got: object = None,
         todo: str | None = None,
         option: str | Option | tuple[str | Option, ...] = (),
         does: str | None = None,
     ) -> None:
+        if (needs is None) == (does is None):
+            raise TypeError("A message says either what is needed (needs) or what is done (does).")
         given = (option,) if isinstance(option, str | Option) else option
         self.who, self.needs, self.got, self.todo, self.does = who, needs, got, todo, does
         self.options: tuple[Option, ...] = tuple(
@@ -113,11 +117,7 @@ class Message(Exception):
         >>> str(DataWarning("read_table", does="rounds whole numbers beyond 2^53"))
         'read_table rounds whole numbers beyond 2^53'
         """
-        text = self.who
-        if self.needs is not None:
-            text = f"{who(self.who)} needs {self.needs}"
-        elif self.does is not None:
-            text = f"{who(self.who)} {self.does}"
+        text = f"{who(self.who)} {self.does if self.needs is None else f'needs {self.needs}'}"
         if self.got is not None:
             text += f"; got {self.got}"
         if self.todo is not None:

@@ -16,12 +16,15 @@ def require(module: str, *, extra: str | None, who: str) -> ModuleType:
     >>> require("no_such_module", extra="cli", who="auctor demo")
     Traceback (most recent call last):
         ...
-    auctor.core.errors.MissingExtraError: auctor demo needs no_such_module; it is not installed. Run: pip install "auctor[cli]"
+    auctor.core.errors.MissingExtraError: auctor demo needs no_such_module; got an environment without it. Run: pip install "auctor[cli]"
     """  # noqa: E501
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module if extra is None else f'"auctor[{extra}]"'
         raise MissingExtraError(
-            f"{who} needs {module}; it is not installed. Run: pip install {package}"
+            who,
+            needs=module,
+            got="an environment without it",
+            todo=f"Run: pip install {package}",
         ) from error

@@ -171,23 +171,21 @@ class Solution:
         """One sentence on what happened and one thing to do; empty when converged."""
         return "" if self.converged else str(self.warning())
 
-    def warning(
-        self, kind: type[ConvergenceWarning] = ConvergenceWarning, before: str = ""
-    ) -> ConvergenceWarning:
+    def warning(self, before: str = "") -> ConvergenceWarning:
         """The warning for a missed tolerance: what happened and one thing to do.
 
         Parameters
         ----------
-        kind : type
-            Class of the warning.
         before : str
-            A sentence to put first.
+            What the solver did before it stopped, such as "missed the tolerance in 3 of 40 fits".
         """
         todo, *options = _ADVICE.get(self.status, _GO_ON)
-        return kind(
-            f"{before}{self.solver} stopped after {self.n_iter} iterations: {self.status.value} "
-            f"The {self.gap_kind} is {self.gap:.3g}, the tolerance {self.tol:.3g}.",
-            todo=todo,
+        stopped = f"stopped after {self.n_iter} iterations"
+        return ConvergenceWarning(
+            self.solver,
+            does=f"{before}; in one of them it {stopped}" if before else stopped,
+            got=f"a {self.gap_kind} of {self.gap:.3g} for a tolerance of {self.tol:.3g}",
+            todo=f"{self.status.value} {todo}",
             option=tuple(options),
         )
 

@@ -7,6 +7,7 @@ depends on the size of the data only, and the blocks are added in order.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property, partial
@@ -31,7 +32,7 @@ BLOCK_RATIO = 8
 MOST_BLOCKS = 16
 
 
-class InMemory:
+class InMemory(ABC):
     """Base class of dense, sparse and binned data."""
 
     access = Access.EVERYTHING
@@ -43,8 +44,9 @@ class InMemory:
 
     n_entries: int
 
+    @abstractmethod
     def _cuts(self, parts: int) -> list[int]:
-        raise TypeError(f"{type(self).__name__} needs its own cuts")
+        """Ends of ``parts`` ranges of stored rows that hold about as many entries each."""
 
     def with_target(self, target: Target) -> Self:
         """The same matrix with another target; cached results are shared."""
@@ -64,13 +66,13 @@ class InMemory:
         keys = keys[order]
         return DuplicateRows(order, np.flatnonzero(np.append(True, keys[1:] != keys[:-1])))
 
+    @abstractmethod
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
-        raise TypeError(f"{type(self).__name__} needs its own product")
 
+    @abstractmethod
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """``X.T @ dscores``."""
-        raise TypeError(f"{type(self).__name__} needs its own product")
 
     def several_scores(self, vectors: FloatArray) -> FloatArray:
         """``X @ vectors.T``, (n, K), for K vectors (K, d)."""

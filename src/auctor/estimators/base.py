@@ -57,15 +57,26 @@ class Offered(Generic[T]):
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     """Store the names and number of columns in an estimator, or check that they are those of `fit`.
 
-    scikit-learn's check, with errors of auctor; values are not looked at.
+    scikit-learn's check, with errors of auctor that contain its words, as its checks of estimators
+    demand; values are not looked at.
     """
+    who = type(estimator).__name__
     try:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except ValueError as error:
-        message = " ".join(str(error).split())
-        raise DataError(f"{message} Pass the columns used in fit.") from error
+        raise DataError(
+            who,
+            needs="the columns of fit",
+            got=f"others: {_one_line(error)}",
+            todo="Pass the columns used in fit.",
+        ) from error
     except TypeError as error:
-        raise DataTypeError(f"{error} Rename the columns.") from error
+        raise DataTypeError(
+            who,
+            needs="names of columns that are all text",
+            got=f"others: {_one_line(error)}",
+            todo="Rename the columns.",
+        ) from error
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
@@ -111,9 +122,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_target(self, y: Any, n: int) -> Array:
         """One label or number per row."""
-        if y is None:  # the wording is that of scikit-learn's check of estimators
+        if y is None:  # the wording in brackets is that of scikit-learn's check of estimators
             raise DataError(
-                f"{self._who} requires y to be passed, but the target y is None. Pass y to fit."
+                self._who,
+                needs="one target per row",
+                got="None (it requires y to be passed, but the target y is None)",
+                todo="Pass y to fit.",
             )
         refuse_masked(y, "y", self._who)
         try:
@@ -266,3 +280,8 @@ def issue_warnings(found: Iterable[Warning]) -> None:
 def sentence(error: Exception) -> str:
     """First line of another library's message, without its full stop."""
     return str(error).partition("\n")[0].rstrip(".")
+
+
+def _one_line(error: Exception) -> str:
+    """Another library's message on one line, without its full stop."""
+    return " ".join(str(error).split()).rstrip(".")

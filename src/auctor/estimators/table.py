@@ -16,7 +16,7 @@ from auctor.estimators.base import check_columns, offered_if
 from auctor.estimators.classifier import MetricClassifier, check_has_probabilities
 from auctor.estimators.fitted import unfitted
 from auctor.tables.blocks import Block
-from auctor.tables.check import unseen_note
+from auctor.tables.check import unseen_warning
 from auctor.tables.encode import Encoder
 from auctor.tables.frame import TableInMemory, labels_of
 from auctor.tables.infer import Note
@@ -239,7 +239,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         """Remarks on a table before prediction: categories that did not occur in `fit`."""
         encoder, block = self._encoder(X)
         encoder(block)
-        return [unseen_note(encoder.unseen, block.n_rows)] if encoder.unseen else []
+        if not encoder.unseen:
+            return []
+        return [str(unseen_warning(self._who, encoder.unseen, block.n_rows))]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""

@@ -13,7 +13,7 @@ from auctor.tables.schema import KEEP, Column, Schema
 
 #: Version of the ONNX operators, of 2022, which current runtimes support.
 OPSET = 17
-#: The set of operators that has LabelEncoder, a table of words.
+#: ONNX domain with the operator LabelEncoder, which maps text to numbers.
 ML = "ai.onnx.ml"
 #: Version of that set, which current runtimes support.
 ML_OPSET = 3

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import DataWarning, ParameterError
+from auctor.core.errors import DataWarning, Option, ParameterError
 from auctor.core.types import FloatArray
 from auctor.metrics.inputs import Classes, validate
 from auctor.metrics.precision_recall import depth_of, fbeta_along
@@ -158,8 +158,14 @@ def check_criterion(who: str, criterion: object, value: object, *, what: str = "
     """Raise unless the criterion exists and has the value it needs, and no other."""
     chosen = _CRITERIA[check_choice(who, what, criterion, tuple(_CRITERIA))]
     if chosen.low is not None:
-        check_real(who, f"the value of {criterion!r}", value, low=chosen.low, high=chosen.high)
+        check_real(
+            who, "the value", value, low=chosen.low, high=chosen.high, of=Option(what, criterion)
+        )
     elif value is not None:
         raise ParameterError(
-            who, needs=f"no value with {criterion!r}", got=f"{value!r}", todo="Drop it."
+            who,
+            needs="no value with {option}",
+            got=f"{value!r}",
+            todo="Drop it.",
+            option=Option(what, criterion),
         )

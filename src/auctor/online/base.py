@@ -333,7 +333,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         try:
             validate_data(reader, X, reset=True, skip_check_array=True)
         except TypeError as error:
-            raise DataTypeError(f"{error} Rename the columns.") from error
+            raise DataTypeError(
+                self._who,
+                needs="names of columns that are all text",
+                got=f"others: {' '.join(str(error).split()).rstrip('.')}",
+                todo="Rename the columns.",
+            ) from error
         return getattr(reader, "feature_names_in_", None)
 
     def _check_columns(self, d: int, names: Sequence[str] | None) -> None:
@@ -357,12 +362,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
                         got=f"{new!r} for {old!r}",
                         todo="Select them by name.",
                     )
-        elif known is not None:  # warnings as scikit-learn words them, which its checks demand
-            text = f"X does not have valid feature names, but {self._who} was fitted with"
-            warnings.warn(f"{text} feature names", stacklevel=3)
-        elif names is not None:
-            text = f"X has feature names, but {self._who} was fitted without"
-            warnings.warn(f"{text} feature names", stacklevel=3)
+        elif known is not None or names is not None:
+            warnings.warn(self._other_names(known is not None), stacklevel=3)
         if d != width and not self.grow:
             raise DataError(
                 self._who,
@@ -378,6 +379,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
                 got=f"{d} columns without names after {width}",
                 todo="Pass a table.",
             )
+
+    def _other_names(self, known: bool) -> DataWarning:
+        """The warning of columns with names on one side only; ``known`` if those of fit have.
+
+        The wording of ``got`` is scikit-learn's.
+        """
+        lacks = "does not have valid" if known else "has"
+        return DataWarning(
+            self._who,
+            needs=f"columns {'with' if known else 'without'} names, as in the first call",
+            got=f"X {lacks} feature names, but {self._who} was fitted "
+            f"{'with' if known else 'without'} feature names",
+            todo="Pass the same kind of table in every call.",
+        )
 
     def _fit_columns(self, d: int, names: Sequence[str] | None) -> None:
         """Create the state for d columns, or widen it if columns were added."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_masked
 
@@ -51,7 +51,12 @@ def refuse_missing(who: str, missing: Array) -> None:
 def flat_labels(who: str, y: Any) -> Array:
     """One label per row."""
     if y is None:
-        raise DataError(f"{who} requires y to be passed, but the target y is None. Pass y.")
+        raise DataError(  # the wording in brackets is that of scikit-learn's check of estimators
+            who,
+            needs="one label per row",
+            got="None (it requires y to be passed, but the target y is None)",
+            todo="Pass y.",
+        )
     refuse_masked(y, "y", who)
     try:
         flat: Array = column_or_1d(y, warn=True)
@@ -133,7 +138,8 @@ def _second_class(who: str, lone: Array, found: Array, rows: int) -> Array:
             who,
             needs="labels among [1] and either -1 or 0",
             got=f"{found[:3].tolist()} after {rows} rows",
-            todo="Pass classes= in the first partial_fit.",
+            todo="Pass both labels as {option} in the first call.",
+            option=Option("classes", bare=True),
         )
     return both
 
@@ -156,6 +162,7 @@ def _first_classes(who: str, found: Array, given: bool) -> Array:
                 f"target is {kind}.)"
             ),
             got=f"{found.size} class(es): {found[:3].tolist()}",
-            todo="Pass classes= in the first partial_fit.",
+            todo="Pass both labels as {option} in the first call.",
+            option=Option("classes", bare=True),
         )
     return found

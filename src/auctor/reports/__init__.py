@@ -40,7 +40,6 @@ from auctor.reports.info import (
     PathInfo,
     ReportInfo,
     Weights,
-    plain,
 )
 from auctor.reports.intervals import Estimate
 from auctor.reports.judged import Baseline, Judge, Rival, Trained
@@ -100,7 +99,6 @@ __all__ = [
     "model_info",
     "pair_maps",
     "pair_svg",
-    "plain",
     "render",
     "render_taxonomy",
     "row_parts",

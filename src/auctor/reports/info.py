@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray
@@ -255,24 +253,3 @@ class ReportInfo(NamedTuple):
     errors: tuple[CostlyRow, ...] = ()
     slices: tuple[Sliced, ...] = ()
     curves: CurvesInfo | None = None
-
-
-def plain(info: Any) -> Any:
-    """An info as dictionaries, lists and numbers for JSON; NaN and infinity become None.
-
-    Examples
-    --------
-    >>> plain(Curve((0.0, float("nan")), (1.0, 2.0)))
-    {'x': [0.0, None], 'y': [1.0, 2.0]}
-    """
-    if isinstance(info, tuple) and hasattr(info, "_asdict"):
-        return {key: plain(value) for key, value in info._asdict().items()}
-    if isinstance(info, tuple | list):
-        return [plain(value) for value in info]
-    if isinstance(info, np.ndarray):
-        return plain(info.tolist())
-    if isinstance(info, np.generic):
-        return plain(info.item())
-    if isinstance(info, float):
-        return info if math.isfinite(info) else None
-    return info

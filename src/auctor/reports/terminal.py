@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from threading import Timer
 from typing import Any, TextIO
 
 from auctor.reports.progress import Line
@@ -11,6 +13,9 @@ from auctor.reports.progress import Line
 LIVE = 0.1
 #: Seconds between two lines of a log. Set by hand.
 LASTING = 1.0
+#: Seconds after which a log without details names the phase that is running, such as reading. Set
+#: by hand: short runs write nothing.
+PATIENCE = 2.0
 
 
 class LastingLines:
@@ -30,6 +35,36 @@ class LastingLines:
 
     def close(self) -> None:
         """Do nothing: the lines of a log stay."""
+
+
+class PhaseLines:
+    """Writes one line for each phase that takes longer than ``patience`` seconds, for logs."""
+
+    pause = math.inf  # steps of a fit are not shown
+
+    def __init__(self, stream: TextIO, patience: float = PATIENCE) -> None:
+        self._stream, self._patience = stream, patience
+        self._timer: Timer | None = None
+
+    def show(self, text: str) -> None:
+        """Begin a phase; its line is written when it has taken long enough."""
+        self.close()
+        self._timer = Timer(self._patience, self._write, (text,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def note(self, text: str) -> None:
+        """Do nothing: a note belongs to the details."""
+
+    def close(self) -> None:
+        """End the phase."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
 
 
 class PlainLine:
@@ -82,11 +117,11 @@ class RichLine:
             self._started = False
 
 
-def make_line(*, verbose: bool = False, stream: TextIO | None = None) -> Line | None:
-    """A line that is updated on a terminal; elsewhere a log if ``verbose``, otherwise None."""
+def make_line(*, verbose: bool = False, stream: TextIO | None = None) -> Line:
+    """A line that is updated on a terminal; elsewhere a log: of every second, or of long phases."""
     stream = sys.stderr if stream is None else stream
     if not stream.isatty():
-        return LastingLines(stream) if verbose else None
+        return LastingLines(stream) if verbose else PhaseLines(stream)
     try:
         from rich.console import Console
     except ImportError:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import Option
+from auctor.core.errors import DataWarning, Option
 from auctor.core.types import Array, FloatArray
 from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
@@ -122,17 +122,35 @@ def leave_out_unique(
     return True
 
 
-def unseen_note(unseen: Mapping[str, int], rows: int, of: str = "training") -> str:
-    """A sentence about categories that ``of``, by default the training rows, did not have.
+def unseen_warning(
+    who: str, unseen: Mapping[str, int], rows: int, of: str = "training"
+) -> DataWarning:
+    """A warning of categories that ``of``, by default the training rows, did not have.
+
+    Parameters
+    ----------
+    who : str
+        The function or command that read the rows.
+    unseen : mapping
+        Number of rows with such a category, by column.
+    rows : int
+        Number of rows that were read.
+    of : str
+        The rows that decided the categories.
 
     Examples
     --------
-    >>> unseen_note({"city": 3}, 100)
-    "3 of 100 rows have a category of 'city' that training did not have; it counts as no category"
-    """
-    parts = [f"{count:,} of {rows:,} rows have a category of {n!r}" for n, count in unseen.items()]
-    end = "it counts" if len(unseen) == 1 else "they count"
-    return f"{listed(parts)} that {of} did not have; {end} as no category"
+    >>> str(unseen_warning("auctor predict", {"city": 3}, 100))
+    "auctor predict treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with categorical='hash' to use categories that appear later."
+    """  # noqa: E501
+    parts = [f"{n:,} of {rows:,} rows with such a category of {c!r}" for c, n in unseen.items()]
+    return DataWarning(
+        who,
+        does=f"treats categories that {of} did not have as no category",
+        got=listed(parts),
+        todo="Train with {option} to use categories that appear later.",
+        option=Option("categorical", "hash"),
+    )
 
 
 # --- columns ------------------------------------------------------------------------------------

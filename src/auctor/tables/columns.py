@@ -185,9 +185,10 @@ def find_label(
     if not -n_fields <= label < n_fields:
         raise DataError(
             who,
-            needs=f"label in [{-n_fields}, {n_fields})",
+            needs=f"{{option}} in [{-n_fields}, {n_fields})",
             got=f"{label} for {n_fields} columns of {file}",
             todo="Pass a position in that range.",
+            option=Option("label", bare=True),
         )
     return label % n_fields
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.tables.schema import Schema
 
 #: Default rows per chunk: 6.5 MB for a table of 100 columns of 8-byte numbers. Set by hand; smaller
@@ -118,9 +118,10 @@ def _check_yes_no(who: str, name: str, value: bool | str) -> None:
     if not isinstance(value, bool) and not (isinstance(value, str) and value == "auto"):
         raise ParameterError(
             who,
-            needs=f"{name} to be True, False or 'auto'",
+            needs="{option} to be True, False or 'auto'",
             got=f"{value!r}",
             todo="Pass one of these.",
+            option=Option(name, bare=True),
         )
 
 
@@ -134,7 +135,8 @@ def _check_delimiter(who: str, delimiter: str | None) -> None:
     ):
         raise ParameterError(
             who,
-            needs="delimiter to be one ASCII character",
+            needs="{option} to be one ASCII character",
             got=f"{delimiter!r}",
             todo="Pass ',' or ';'.",
+            option=Option("delimiter", bare=True),
         )

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real, meant
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
 from auctor.penalties import BoundedElasticNet, GroupL2, SignedGroupL2
@@ -171,9 +171,10 @@ def read_monotone(who: str, monotone: Any, names: Sequence[str] | None, n_column
     if given is None or isinstance(monotone, str) or len(given) != n_columns:
         raise ParameterError(
             who,
-            needs=f"monotone to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
+            needs=f"{{option}} to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
             got=f"{monotone!r}",
             todo='Pass something like {"age": 1, "income": -1}.',
+            option=Option("monotone", bare=True),
         )
     return np.array([_sign(who, k, sign) for k, sign in enumerate(given)], dtype=np.int64)
 
@@ -187,9 +188,10 @@ def _column(who: str, key: Any, names: Sequence[str] | None, n_columns: int) -> 
     known = f"one of the columns {', '.join(map(str, list(names)[:10]))}" if names else "a column"
     raise ParameterError(
         who,
-        needs=f"monotone to name {known}" + ("" if names else f" by number, 0 to {n_columns - 1}"),
+        needs=f"{{option}} to name {known}{'' if names else f' by number, 0 to {n_columns - 1}'}",
         got=f"{key!r}",
-        todo=meant(key, names or ()) + "Name a column of X.",
+        todo=meant(key, names or ()) + "Name a column of the rows.",
+        option=Option("monotone", bare=True),
     )
 
 
@@ -198,9 +200,10 @@ def _sign(who: str, key: Any, sign: Any) -> int:
     if sign not in (-1, 0, 1):
         raise ParameterError(
             who,
-            needs=f"the direction of {key!r} in monotone to be 1, -1 or 0",
+            needs=f"the direction of {key!r} in {{option}} to be 1, -1 or 0",
             got=f"{sign!r}",
             todo="Pass 1 for a rising curve, -1 for a falling one.",
+            option=Option("monotone", bare=True),
         )
     return int(sign)
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from auctor.core.errors import DataWarning
 from auctor.losses import PrecisionAtK, RecallAtK
 from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
 from auctor.training.parameters import ClassifierParameters
@@ -55,8 +56,8 @@ def for_parts(who: str, given: Parameters, total: float) -> Parameters:
     return replace(given, metric=metric, threshold=per_row(who, given.threshold, total))
 
 
-def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> str:
-    """A sentence on what an integer k means for parts of the rows; empty without such a k.
+def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> DataWarning | None:
+    """A warning of what an integer k means for parts of the rows; None without such a k.
 
     Parameters
     ----------
@@ -70,25 +71,27 @@ def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> str:
 
     Examples
     --------
-    >>> counted_rows("auctor train", "precision_at_k(100)", 400)
-    'precision_at_k(100) counts 100 of 400 rows: 0.25 of any part of them'
-    >>> counted_rows("auctor train", "precision_at_k(100)", 400, [True] * 6 + [False] * 74)
-    'precision_at_k(100) counts 100 of 400 rows: 20 of the 80 measured on, best possible 0.3'
-    >>> counted_rows("auctor train", "auc", 400)
-    ''
+    >>> counted_rows("auctor train", "precision_at_k(100)", 400).does
+    'counts 100 of 400 rows: 0.25 of any part of them'
+    >>> counted_rows("auctor train", "precision_at_k(100)", 400, [True] * 6 + [False] * 74).does
+    'counts 100 of 400 rows: 20 of the 80 measured on, best possible 0.3'
+    >>> counted_rows("auctor train", "auc", 400) is None
+    True
     """
     share = per_row(who, metric, total)
     if not isinstance(metric, str) or share == metric:
-        return ""
+        return None
     (_, k), (_, part) = parse(who, "metric", metric), parse(who, "metric", share)
     assert part is not None
-    text = f"{metric} counts {k} of {total:,.12g} rows: "
+    text = f"counts {k} of {total:,.12g} rows: "
+    todo = "Pass a share, such as 0.1, to choose it yourself."
     if y is None:
-        return f"{text}{part:.4g} of any part of them"
+        return DataWarning(metric, does=f"{text}{part:.4g} of any part of them", todo=todo)
     best = best_possible(resolve_metric(who, share, "auto"), y)
     rows = round(part * len(y), 1)
     about = "" if rows == part * len(y) else "about "
-    return f"{text}{about}{rows:,.12g} of the {len(y):,} measured on, best possible {best:.4g}"
+    text += f"{about}{rows:,.12g} of the {len(y):,} measured on, best possible {best:.4g}"
+    return DataWarning(metric, does=text, todo=todo)
 
 
 def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from auctor import metrics
 from auctor.core.checks import check_real, meant
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray
 from auctor.losses import (
@@ -276,9 +276,10 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
         near = meant(text.replace("-", "_").replace(" ", "_"), [*METRICS, *ALIASES])
         raise ParameterError(
             who,
-            needs=f"{what} to be a name or name(number)",
+            needs="{option} to be a name or name(number)",
             got=f"{text!r}",
             todo=f"{near}Write it like 'precision_at_k(100)'.",
+            option=Option(what, bare=True),
         )
     name, parameter, number = match.groups()
     if number is None:
@@ -289,9 +290,10 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
         example = f"{name}({number})" if wanted else name
         raise ParameterError(
             who,
-            needs=f"{what}={name!r} with {wanted or 'nothing in brackets'}",
+            needs=f"{{option}} with {wanted or 'nothing in brackets'}",
             got=f"{parameter!r}",
             todo=f'Write it like "{example}".',
+            option=Option(what, name),
         )
     for kind in (int, float):  # "100" is a number of rows, "0.1" or "1.0" a share
         try:
@@ -300,9 +302,10 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
             continue
     raise ParameterError(
         who,
-        needs=f"a number in {what}={text!r}",
+        needs="a number in {option}",
         got=f"{number!r}",
         todo='Write it like "precision_at_k(100)".',
+        option=Option(what, text),
     )
 
 
@@ -315,9 +318,10 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         if surrogate != "auto":
             raise ParameterError(
                 who,
-                needs="surrogate='auto' when metric is a loss object",
+                needs="{option} when metric is a loss object",
                 got=f"{surrogate!r}",
                 todo="Drop one of the two.",
+                option=Option("surrogate", "auto"),
             )
         name = "auc" if loss.shift_invariant else "error"
         like = METRICS[name]
@@ -340,7 +344,7 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
     # The exact metric is searched from the solution of the default surrogate.
     exact = surrogate == EXACT and not (spec.by_label or spec.by_level)
     stand_in = next(iter(table)) if surrogate == "auto" or exact else surrogate
-    row = table[known(who, f"surrogate for metric={metric!r}", stand_in, table)]
+    row = table[known(who, "surrogate", stand_in, table, to=Option("metric", metric))]
     weigh = spec.positive_weight
     return Chosen(
         name,
@@ -371,19 +375,31 @@ def _value(
     if not spec.parameter:
         if value is not None:
             raise ParameterError(
-                who, needs=f"{what}={name!r} alone", got=f"a number, {value}", todo="Drop it."
+                who,
+                needs="{option} alone",
+                got=f"a number, {value}",
+                todo="Drop it.",
+                option=Option(what, name),
             )
         return None
     if value is None and spec.default is None:
         raise ParameterError(
             who,
-            needs=f"{spec.parameter} with {what}={name!r}",
+            needs=f"{spec.parameter} with {{option}}",
             got="none",
             todo=f'Write it like "{name}(10)".',
+            option=Option(what, name),
         )
     value = spec.default if value is None else value
-    number = f"{spec.parameter} of {what}={name!r}"
-    check_real(who, number, value, low=spec.least, high=spec.most, open_low=spec.least == 0.0)
+    check_real(
+        who,
+        spec.parameter,
+        value,
+        low=spec.least,
+        high=spec.most,
+        open_low=spec.least == 0.0,
+        of=Option(what, name),
+    )
     if spec.parameter == "k":
         check_count(who, value)
     return value

@@ -176,7 +176,11 @@ def check_bool(who: str, name: str, value: object) -> None:
     """Raise for a value that is neither a bool nor an int."""
     if not isinstance(value, bool | np.bool_ | int):
         raise ParameterError(
-            who, needs=f"{name} to be True or False", got=f"{value!r}", todo="Pass a bool."
+            who,
+            needs="{option} to be True or False",
+            got=f"{value!r}",
+            todo="Pass a bool.",
+            option=Option(name, bare=True),
         )
 
 

@@ -54,10 +54,10 @@ def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float 
     if l1_ratio is not None and penalty != "elastic_net":
         raise ParameterError(
             who,
-            needs="penalty='elastic_net' to use l1_ratio",
+            needs="{option} to use {option2}",
             got=f"{penalty!r}",
-            todo="Set {option} or drop l1_ratio.",
-            option=Option("penalty", "elastic_net"),
+            todo="Set {option} or drop {option2}.",
+            option=(Option("penalty", "elastic_net"), Option("l1_ratio", bare=True)),
         )
     if penalty is None:
         penalty = "none"
@@ -66,26 +66,35 @@ def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float 
     if isinstance(penalty, type) or not hasattr(penalty, "prox"):
         raise ParameterError(
             who,
-            needs="penalty to be a name or a penalty object",
+            needs="{option} to be a name or a penalty object",
             got=f"{penalty!r}",
             todo=f"Names: {', '.join(PENALTIES)}.",
+            option=Option("penalty", bare=True),
         )
     return cast(Penalty, penalty)
 
 
 def known(
-    who: str, what: str, name: object, table: Mapping[str, object], also: Iterable[str] = ()
+    who: str,
+    what: str,
+    name: object,
+    table: Mapping[str, object],
+    also: Iterable[str] = (),
+    to: Option | None = None,
 ) -> str:
     """The name, if the table has it, else an error that suggests a similar name.
 
-    ``also`` are further names to suggest, such as aliases.
+    ``also`` are further names to suggest, such as aliases; ``to`` is another parameter with which
+    only these names go together.
     """
     if not isinstance(name, str) or name not in table:
         raise ParameterError(
             who,
-            needs=f"{what} to be one of {', '.join(map(repr, table))} or an object",
+            needs=f"{{option}}{'' if to is None else ' for {option2}'} to be one of "
+            f"{', '.join(map(repr, table))} or an object",
             got=f"{name!r}",
             todo=f"{meant(name, [*table, *also])}Pass one of these.",
+            option=(Option(what, bare=True), *(() if to is None else (to,))),
         )
     return name
 

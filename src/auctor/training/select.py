@@ -370,13 +370,15 @@ class StrengthSearch:
         worst = next((s for s in solutions if not s.converged), None)
         if not missed or (worst is None and not self.stated):
             return  # fits inside a default search may be cut short
-        count = f"{missed} of {self.scorer.fits + len(solutions)} fits missed the tolerance."
+        fits = self.scorer.fits + len(solutions)
+        count = f"missed the tolerance in {missed} of {fits} fits"
         self.warnings.append(
             ConvergenceWarning(
-                count,
+                self.who,
+                does=count,
                 todo="Increase {option} or {option2}, or drop the smallest strengths.",
                 option=(Option("max_iter", bare=True), Option("tol", bare=True)),
             )
             if worst is None
-            else worst.warning(before=f"{count} ")
+            else worst.warning(before=count if fits > 1 else "")
         )

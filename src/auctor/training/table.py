@@ -47,11 +47,13 @@ def linear(who: str, given: TableParameters) -> ClassifierParameters:
     """Parameters of a linear model; of a search for the strength if that is "auto"."""
     for name in ("n_bins", "monotone", "interactions"):
         if getattr(given, name) != getattr(TableParameters, name):
+            options = Option(name, bare=True), Option("model", "linear")
             raise _needs_additive(
-                who, f"an additive model for {name}", f"{name} with model='linear'"
+                who, "an additive model for {option2}", "{option2} with {option3}", *options
             )
     if given.missing == KEEP:
-        raise _needs_additive(who, "values in every row for a linear model", "missing='keep'")
+        needs, got = "values in every row for a linear model", Option("missing", KEEP)
+        raise _needs_additive(who, needs, "{option2}", got)
     params = vars(parameters_of(ClassifierParameters, given))
     strength = params.pop("strength")
     if isinstance(strength, str) and strength == "auto":
@@ -70,10 +72,10 @@ def additive(who: str, given: TableParameters) -> ClassifierParameters:
         if value not in (None, False, getattr(ClassifierParameters, name)):
             raise ParameterError(
                 who,
-                needs=f"the default {name} for an additive model, whose bins need no scaling",
-                got=f"{name}={value!r}",
+                needs="the default {option2} for an additive model, whose bins need no scaling",
+                got="{option3}",
                 todo="Drop it, or use {option}.",
-                option=Option("model", "linear"),
+                option=(Option("model", "linear"), Option(name, bare=True), Option(name, value)),
             )
     params |= {name: getattr(given, name) for name in ("n_bins", "monotone", "interactions")}
     # Defaults of linear models become those of additive models.
@@ -86,10 +88,15 @@ def additive(who: str, given: TableParameters) -> ClassifierParameters:
     return AdditiveParameters(**params, cv=given.cv, rule=given.rule)
 
 
-def _needs_additive(who: str, needs: str, got: str) -> ParameterError:
+def _needs_additive(who: str, needs: str, got: str, *options: Option) -> ParameterError:
     """The error for a parameter that only additive models have."""
-    todo, option = "Use {option}, or drop it.", Option("model", "additive")
-    return ParameterError(who, needs=needs, got=got, todo=todo, option=option)
+    return ParameterError(
+        who,
+        needs=needs,
+        got=got,
+        todo="Use {option}, or drop {option2}.",
+        option=(Option("model", "additive"), *options),
+    )
 
 
 #: Models by name: functions from parameters of a table to those of a model of encoded columns.
@@ -115,9 +122,10 @@ def model_parameters(
     if isinstance(given.strength, str) and given.strength != "auto":
         raise ParameterError(
             who,
-            needs="strength to be a number or 'auto'",
+            needs="{option} to be a number or 'auto'",
             got=f"{given.strength!r}",
             todo="Pass one of these.",
+            option=Option("strength", bare=True),
         )
     made = make(who, given)
     check_given(who, made)

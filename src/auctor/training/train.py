@@ -260,9 +260,10 @@ def out_of_fold_scores(
         except DataError as error:
             raise DataError(
                 who,
-                needs="folds that can be trained on for calibrate and threshold_cv",
+                needs="folds that can be trained on for {option}",
                 got=f"one of {train.size} rows of {rows.codes.size}: {error}",
-                todo="Or set both to None.",
+                todo="Or drop {option}.",
+                option=_of_folds(given),
             ) from error
         check_not_interrupted(solutions)
         warned += unconverged(solutions)
@@ -287,6 +288,11 @@ def check_every_class(who: str, rows: Rows) -> None:
         )
 
 
+def _of_folds(given: ClassifierParameters) -> Option:
+    """The parameter that asks for scores of held-out folds."""
+    return Option("threshold_cv" if given.calibrate is None else "calibrate", bare=True)
+
+
 def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
     """Number of folds, but at most the rows of the smallest class and the number of groups."""
     # Every fold holds out a row of each class and trains on another one.
@@ -294,18 +300,20 @@ def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[
     if smallest < 2:
         raise DataError(
             who,
-            needs="at least two rows of every class for calibrate and threshold_cv",
+            needs="at least two rows of every class for {option}",
             got=smallest,
-            todo="Set both to None.",
+            todo="Pass more rows of that class, or drop {option}.",
+            option=_of_folds(given),
         )
     if rows.groups is not None:
         smallest = min(smallest, np.unique(rows.groups).size)
         if smallest < 2:
             raise DataError(
                 who,
-                needs="at least two groups for calibrate and threshold_cv",
+                needs="at least two groups for {option}",
                 got=smallest,
-                todo="Set both to None.",
+                todo="Pass more groups, or drop {option}.",
+                option=_of_folds(given),
             )
     count = given.threshold_cv or FOLDS
     if given.threshold_cv is not None and smallest < count:

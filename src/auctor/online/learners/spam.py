@@ -192,7 +192,7 @@ class Spam(OnlineClassifier):
         require_that(
             all_between(after, 0, d + 1) and all_between(heads, 0, d + 1), "buckets of columns"
         )
-        require_that(not used or _linked(bucket, after, heads), "buckets that are lists")
+        require_that(not used or _linked(bucket, after, heads), "valid linked lists")
 
     def _widen(self, state: State, extra: int) -> None:
         axes: dict[str, tuple[int, ...]] = {"table": (0,)}

@@ -53,7 +53,9 @@ def check_streaming(state: State, d: int) -> None:
         require_that(
             all_between(state["chosen"], 0, state["coef"].shape[0]), "a choice among the strengths"
         )
-        require_that(bool(state["refresh"][0] > state["rows"][0]), "a refresh that is to come")
+        require_that(
+            bool(state["refresh"][0] > state["rows"][0]), "a next refresh after the last row"
+        )
     if has_memory(state):
         _check_memory(state, d)
 
@@ -64,9 +66,7 @@ def _check_memory(state: State, d: int) -> None:
     room = min(state["kept_signed"].size, state["kept_place"].size, ends.size - 1)
     require_that(n <= room, "room for the rows that it keeps")
     lines, place = ends[: n + 1], state["kept_place"][: n + 1]
-    require_that(
-        lines[0] == 0 and bool((np.diff(lines) >= 0).all()), "lines that follow each other"
-    )
+    require_that(lines[0] == 0 and bool((np.diff(lines) >= 0).all()), "increasing row ends")
     require_that(lines[-1] <= state["kept_values"].size, "room for the entries that it keeps")
     columns, longest = state["kept_columns"], int(np.diff(lines).max(initial=0))
     require_that(columns.size in (0, state["kept_values"].size), "a column for each entry")
@@ -77,6 +77,6 @@ def _check_memory(state: State, d: int) -> None:
         all(bool(np.isfinite(array).all()) for array in finite), "kept rows that are finite"
     )
     require_that(bool(state["kept_signed"][:n].all()), "kept rows with weight")
-    require_that(bool(state["renew"][0] > state["counted"][0]), "weights that are to be renewed")
+    require_that(bool(state["renew"][0] > state["counted"][0]), "a next renewal after the last row")
     require_that(all_between(state["level"], 0, len(LEVELS)), "a choice among the strengths")
     require_that(all_between(state["kept_share"], 0.0, 1.0 + 1e-9), "shares of rows to keep")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import DataWarning, IncompatibleError, ParameterError
+from auctor.core.errors import DataWarning, IncompatibleError, Option, ParameterError
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Access, Need
 from auctor.core.rounding import SMALLEST_DIVISOR
@@ -264,7 +264,8 @@ def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) ->
                     f"found scores that hardly vary within {classes}: there are too few rows for "
                     "the columns, or a column determines the label"
                 ),
-                todo="Add L2(strength), or set shrinkage='auto'.",
+                todo="Use {option} with a larger {option2}.",
+                option=(Option("penalty", "l2"), Option("strength", bare=True)),
             ),
             stacklevel=3,
         )

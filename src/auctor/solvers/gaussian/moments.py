@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from auctor.core.checks import check_int
 from auctor.core.cost import product_passes
-from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
 from auctor.core.needs import Access
 from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
@@ -205,7 +205,8 @@ def class_moments(
             "GaussianDiscriminant",
             needs=f"at most {LARGEST_SIZE} columns for this covariance",
             got=data.n_columns,
-            todo="Use covariance='diagonal', or the loss GaussianAuc.",
+            todo="Use {option}, which needs no covariance matrix.",
+            option=Option("solver", "lbfgs"),
         )
     # Full covariances from Gram matrices, with entries outside the blocks or the band set to zero.
     mask = _mask(covariance, data.n_columns)
@@ -339,7 +340,8 @@ def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
             "GaussianDiscriminant",
             needs=f"at most {LARGEST_SIZE} rows or columns",
             got=f"{n} rows and {data.n_columns} columns",
-            todo="Use the loss GaussianAuc, or covariance='diagonal'.",
+            todo="Use {option}, which needs no covariance matrix.",
+            option=Option("solver", "lbfgs"),
         )
     centre = data.gradient(data.target.share)
     inner = _inner_products(data, centre, work)

@@ -98,8 +98,8 @@ def every_pair(target: Target, most: int) -> tuple[IntArray, IntArray, FloatArra
             "PairDualAscent",
             needs=f"at most {most} pairs",
             got=count,
-            todo="Use {option} or 'bmrm', or raise max_pairs.",
-            option=Option("solver", "continuation"),
+            todo="Use {option} or {option2}.",
+            option=(Option("solver", "continuation"), Option("solver", "bmrm")),
         )
     groups = list(zip(pos.start, neg.start, n_pos, n_neg, strict=False))
     first = np.concatenate([np.repeat(np.arange(i, i + m), n) for i, _, m, n in groups])

@@ -276,6 +276,6 @@ def _advice(path: Path) -> ConvergenceWarning:
     missed = [k for k, s in enumerate(path.solutions) if not s.converged]
     worst = max((path.solutions[k] for k in missed), key=lambda s: s.gap / (s.tol or 1.0))
     return worst.warning(
-        before=f"{len(missed)} of {len(path)} points of a regularisation path missed the "
-        f"tolerance, the first at strength {path.strengths[missed[0]]:.3g}. The worst: "
+        before=f"missed the tolerance at {len(missed)} of {len(path)} points of a regularisation "
+        f"path, the first at strength {path.strengths[missed[0]]:.3g},"
     )
