@@ -276,6 +276,37 @@ Config = Annotated[
     ),
 ]
 
+# --- additive models and reports ---------------------------------------------------------------
+
+ModelKind = Annotated[
+    str,
+    typer.Option(
+        help="Kind of model: linear, or additive for a curve for each column.",
+        autocompletion=names.choices("linear", "additive"),
+    ),
+]
+Bins = Annotated[
+    int, typer.Option(min=2, max=254, help="With additive: largest number of bins per column.")
+]
+Monotone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN=1,COLUMN=-1",
+        help="With additive: columns whose curves may only rise (1) or fall (-1).",
+        show_default=False,
+    ),
+]
+Interactions = Annotated[
+    int, typer.Option(min=0, help="With additive: how many pairs of columns to add, best first.")
+]
+Baselines = Annotated[
+    bool,
+    typer.Option(
+        help="Whether the report compares the model with a constant, logistic regression and "
+        "boosted trees, which are trained on the same rows."
+    ),
+]
+
 
 # --- help ------------------------------------------------------------------------------------
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import typer
 
-from auctor.cli.curves import Bins, Interactions, ModelKind, Monotone
 from auctor.cli.files import check_other, check_outputs, check_page
 from auctor.cli.options import (
     AsCategory,
     AsJson,
     AsNumber,
+    Baselines,
+    Bins,
     Buckets,
     Calibrate,
     Categorical,
@@ -25,12 +26,15 @@ from auctor.cli.options import (
     Folds,
     Format,
     Header,
+    Interactions,
     L1Ratio,
     Label,
     MaxIter,
     MaxSeconds,
     Metric,
     Missing,
+    ModelKind,
+    Monotone,
     NoIntercept,
     NStrengths,
     Out,
@@ -66,7 +70,6 @@ from auctor.cli.shards import (
     refuse_others,
     train_shards,
 )
-from auctor.cli.train_report import Baselines
 from auctor.cli.train_table import WHO, TableJob, train_table
 from auctor.core.files import check_destination
 

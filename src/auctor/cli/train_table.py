@@ -1,4 +1,4 @@
-"""``auctor train`` on a file that fits into memory: read, fit, measure, write."""
+"""``auctor train`` on a file that fits into memory: read, fit, measure, report, write."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from auctor.cli.output import say, show_data, show_positive, worded
-from auctor.cli.reading import Reading, read
-from auctor.cli.train_report import check_two, page_of, slice_columns
+from auctor.cli.reading import Reading, read, read_text
 from auctor.core.files import write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from auctor.core.types import Array
     from auctor.reports.progress import Progress
     from auctor.training.prepare import Parts
     from auctor.training.results import Run
@@ -198,6 +198,76 @@ def _save(job: TableJob, table: TableParameters, run: Run, found: dict[str, Any]
     changed = ("class_weight", "pos_label", "calibrate", "standardise")
     params = vars(table) | {name: getattr(run.fitted.given, name) for name in changed}
     save(TableClassifier(**params).adopt(model, schema), job.out, notes=notes)
+
+
+# --- the report ---------------------------------------------------------------------------------
+
+
+def slice_columns(
+    source: str, reading: Reading, slices: tuple[str, ...], report: Path | None
+) -> dict[str, list[str]]:
+    """The columns of ``--slice`` as text; refuses missing columns, and a call without a report."""
+    from auctor.core.errors import ParameterError
+
+    if slices and report is None:
+        raise ParameterError(
+            WHO,
+            needs="--report FILE to show the metrics for each value of a column",
+            got="--slice alone",
+            todo="Add --report, or drop --slice.",
+        )
+    return read_text(source, reading, slices, who=WHO) if slices else {}
+
+
+def page_of(run: Run, data: str, columns: dict[str, list[str]], *, compared: bool) -> str:
+    """The report of a run as HTML.
+
+    Parameters
+    ----------
+    run : Run
+    data : str
+        Name of the data in the report.
+    columns : dict
+        Columns to show metrics by, as text, for every row of the file that is measured on.
+    compared : bool
+        Whether to train baselines on the same rows and show them.
+    """
+    from auctor.estimators.baselines import baselines
+    from auctor.reports import render
+
+    rivals = []
+    if compared and run.parts.held_out:
+        train, hit, test = run.halves()
+        params = vars(run.fitted.given)
+        rivals = baselines(
+            run.model, params, train, hit, test, seed=run.seed, on_stage=run.progress.stage
+        )
+    rows = run.parts.test_rows  # those held out; None if all rows of a file are measured on
+    slices = {
+        name: column if rows is None else [column[k] for k in rows.tolist()]
+        for name, column in columns.items()
+    }
+    return render(run.report(data, rivals, slices))
+
+
+def check_two(labels: Array, source: str) -> None:
+    """Refuse more than two classes: reports are about a positive and a negative class."""
+    import numpy as np
+
+    from auctor.core.errors import DataError
+
+    count = np.unique(labels).size
+    if count > 2:
+        raise DataError(
+            WHO,
+            needs="two classes to write a report",
+            got=f"{count} in {source}",
+            todo="Drop {option}.",
+            option="report",
+        )
+
+
+# --- warnings -----------------------------------------------------------------------------------
 
 
 def _in_cli_words(warning: Warning) -> str:
