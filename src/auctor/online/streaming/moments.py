@@ -162,7 +162,8 @@ class MomentClassifier(OnlineClassifier):
 
     def check_state(self, state: State, d: int) -> None:
         """Raise ``ValueError`` if arrays from a file are no valid state."""
-        require_that(all_between(state["waiting"], 0, moments.BLOCK_ROWS), "fewer rows that wait")
+        most = moments.BLOCK_ROWS
+        require_that(all_between(state["waiting"], 0, most), f"fewer than {most} waiting rows")
         require_that(all_between(state["width"], 0, d + 1), "no more columns than it has")
         finite = [np.isfinite(state[name]).all() for name in ("mean", "total", "scatter")]
         require_that(all(finite), "moments that are finite")
