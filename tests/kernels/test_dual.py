@@ -117,11 +117,11 @@ def test_iterated_slopes_are_fixed_points(size):
 def test_no_room_gives_the_slope_itself():
     for kind, param, width in CASES:
         for z, y in ((0.3, 1.0), (-2.0, 1.0), (1.7, 1.0)):
-            found = pointwise.prox_slope(kind, param, width, z, y, dual.TINY)
+            found = pointwise.prox_slope(kind, param, width, z, y, dual.EMPTY_ROW)
             assert found == pytest.approx(SLOPES[kind](z, y, param, width), rel=1e-12)
     # At a kink any slope between the two sides would do.
-    assert -1.0 <= pointwise.prox_slope(HINGE, 0.0, 0.0, 1.0, 1.0, dual.TINY) <= 0.0
-    assert -0.2 <= pointwise.prox_slope(QUANTILE, 0.2, 0.0, 1.0, 1.0, dual.TINY) <= 0.8
+    assert -1.0 <= pointwise.prox_slope(HINGE, 0.0, 0.0, 1.0, 1.0, dual.EMPTY_ROW) <= 0.0
+    assert -0.2 <= pointwise.prox_slope(QUANTILE, 0.2, 0.0, 1.0, 1.0, dual.EMPTY_ROW) <= 0.8
 
 
 def epoch(X, kind, y, p, *, l1, l2, spread=0.0, u=None, rounds=1, seed=1):

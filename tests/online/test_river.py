@@ -118,7 +118,7 @@ def test_a_one_does_not_wait_for_others(batch):
     model = Riverlike(Spam(grow=True), batch=batch)
     for label in (1,) * (2 * batch - 1):
         model.learn_one({"a": 1.0}, label)
-    with pytest.raises((DataError, ParameterError), match="classes="):
+    with pytest.raises((DataError, ParameterError), match="as classes in"):
         model.learn_one({"a": 1.0}, 5)
 
 

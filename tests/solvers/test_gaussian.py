@@ -260,7 +260,7 @@ def test_it_is_the_default_unless_matrices_are_too_large(loss, monkeypatch):
     monkeypatch.setattr(moments, "LARGEST_SIZE", 5)
     assert choose(problem) == Lbfgs()
     for data in (X, X[:6].repeat(2, axis=1)):
-        with pytest.raises(IncompatibleError, match="GaussianAuc"):
+        with pytest.raises(IncompatibleError, match="solver='lbfgs'"):
             solve(loss, data, y[: data.shape[0]], L2(0.1))
 
 

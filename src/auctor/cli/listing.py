@@ -81,7 +81,7 @@ def parts(kind: Kind) -> list[Part]:
     Examples
     --------
     >>> [part.name for part in parts(Kind.METRICS)][:4]
-    ['log_loss', 'error', 'balanced_error', 'cost(ratio)']
+    ['auc', 'partial_auc(max_fpr)', 'average_precision', 'prbep']
     """
     return {
         Kind.METRICS: _metrics,
