@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import gc
 import os
 import signal
 import zlib
@@ -21,6 +22,10 @@ if WORKER is not None:
     # Workers, and the processes that tests start, share what they compile: the kernels write one
     # at a time (auctor.kernels.runtime.one_writer).
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "numba"))
+
+# Numba's compiler makes millions of objects, and Python looks for reference cycles among all of
+# them again and again: a sixth of the time of the tests. Looking less often takes some megabytes.
+gc.set_threshold(20_000)
 
 #: Folders whose tests compile the same kernels: each goes to one worker of pytest-xdist whole, so
 #: that it is compiled once. Every other file goes to a worker by itself.
