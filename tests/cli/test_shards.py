@@ -128,6 +128,13 @@ def test_bad_options_are_refused_by_name(shards, tmp_path, capsys, extra, said):
     assert not (tmp_path / "m.auctor").exists()
 
 
+@pytest.mark.parametrize("extra", [["--memory", "2GB"], ["--checkpoint", "run.ckpt"]])
+def test_options_of_shards_are_refused_for_a_table(table, tmp_path, capsys, extra):
+    assert main(["train", str(table), "--out", str(tmp_path / "m.auctor"), *extra]) == 2
+    assert f"needs a folder of shards for {extra[0]}" in capsys.readouterr().err
+    assert not (tmp_path / "m.auctor").exists()
+
+
 def test_converting_what_shards_cannot_hold_is_refused(table, tmp_path, capsys):
     folder = tmp_path / "x.shards"
     assert main(["convert", str(table), str(folder), "--missing", "median"]) == 2

@@ -34,10 +34,14 @@ PROBLEM = (
     "pos_label",
 )
 
+#: Memory for the rows that are read ahead, where no --memory is given. Set by hand.
+READ_AHEAD = "512MB"
+
 Memory = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="With a .shards folder: memory for the rows that are read ahead, such as 2GB."
+        help="With a .shards folder: memory for the rows that are read ahead, such as 2GB.",
+        show_default=READ_AHEAD,
     ),
 ]
 CheckpointFile = Annotated[
@@ -53,7 +57,7 @@ class ShardJob(NamedTuple):
     """Which shards to train on, how, and where to write."""
 
     data: str
-    memory: str
+    memory: str | None
     checkpoint: Path | None
     positive: str | None
     standardise: bool | None
@@ -97,16 +101,30 @@ def n_bytes(text: str) -> int:
 
 def refuse_others(given: dict[str, Any]) -> None:
     """Refuse options that need all rows in memory, by name; a false value is one not given."""
+    _refuse(
+        given,
+        "all rows in memory",
+        "a folder of shards",
+        "Drop that option, or train on a file that fits into memory.",
+    )
+
+
+def refuse_for_shards_only(given: dict[str, Any]) -> None:
+    """Refuse options that only a folder of shards has, by name, for a file read into memory."""
+    _refuse(
+        given,
+        "a folder of shards",
+        "a file, which is read into memory whole",
+        "Drop that option, or make shards of the file by auctor convert.",
+    )
+
+
+def _refuse(given: dict[str, Any], needs: str, got: str, todo: str) -> None:
     from auctor.core.errors import ParameterError
 
     refused = [name for name, value in given.items() if value]
     if refused:
-        raise ParameterError(
-            WHO,
-            needs=f"all rows in memory for --{refused[0]}",
-            got="a folder of shards",
-            todo="Drop that option, or train on a file that fits into memory.",
-        )
+        raise ParameterError(WHO, needs=f"{needs} for --{refused[0]}", got=got, todo=todo)
 
 
 def train_shards(job: ShardJob, table: TableParameters) -> None:
@@ -121,7 +139,7 @@ def train_shards(job: ShardJob, table: TableParameters) -> None:
     from auctor.training.table import model_parameters
 
     refuse_others({"calibrate": table.calibrate})
-    data = open_shards(job.data, memory=n_bytes(job.memory))
+    data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD))
     if table.strength == "auto":
         table = replace(table, strength=LinearParameters().strength)
         say(

@@ -67,6 +67,7 @@ from auctor.cli.shards import (
     Memory,
     ShardJob,
     is_shards,
+    refuse_for_shards_only,
     refuse_others,
     train_shards,
 )
@@ -130,7 +131,7 @@ def train(
     report: ReportFile = None,
     slice: Slices = None,
     baselines: Baselines = True,
-    memory: Memory = "512MB",
+    memory: Memory = None,
     checkpoint: CheckpointFile = None,
     config: Config = None,
     as_json: AsJson = False,
@@ -156,6 +157,7 @@ def train(
         shards = ShardJob(data, memory, checkpoint, positive, standardise, out, command,
                           as_json, quiet)  # fmt: skip
         return train_shards(shards, table)
+    refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
     reading = Reading.of(ctx, WHO, missing=table.missing_rule(), check=True)
     job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,
                    command, slices, baselines)  # fmt: skip
