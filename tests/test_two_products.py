@@ -5,6 +5,7 @@ import pytest
 
 from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Need
+from auctor.core.result import Counts
 from auctor.core.types import Target
 from auctor.data import Dense
 from auctor.losses import (
@@ -17,9 +18,9 @@ from auctor.losses import (
     Prbep,
 )
 from auctor.minimise import minimise
-from auctor.penalties import L1, L2
+from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
-from auctor.problem.columns import EXACT_COLUMNS, ColumnStatistics
+from auctor.problem.columns import EXACT_COLUMNS, ConstantColumns
 from auctor.solvers import (
     Bmrm,
     Continuation,
@@ -174,9 +175,10 @@ def test_constant_columns_are_found_by_the_two_products():
     constant = X.copy()
     constant[:, 3], constant[:, 5] = 7.0, 0.0
     for data in (Dense(constant, TARGET), TwoProducts(constant, TARGET)):
-        problem = Problem(PairwiseSquare(), L2(0.1), data)
-        found = ColumnStatistics(problem.data, problem.counts, True).constant(np.arange(D))
-        assert found.tolist() == [3]
+        assert ConstantColumns(data, Counts()).among(np.arange(D)).tolist() == [3]
+        problem = Problem(PairwiseSquare(), NoPenalty(), data)
+        assert problem.dropped.tolist() == [3]
+        np.testing.assert_array_equal(problem.data.scores(np.eye(D)[3]), 0.0)
 
 
 def test_the_size_of_data_that_do_not_say():

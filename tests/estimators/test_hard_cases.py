@@ -191,12 +191,12 @@ def test_columns_that_are_nearly_constant_count():
     y = np.where(rng.random(400) < 0.3, 1.0, -1.0)
     X = np.column_stack([np.full(400, 1e9), 1e9 + rng.normal(size=400), np.zeros(400), y])
     problem = Problem(losses.PairwiseSquare(), penalties.NoPenalty(), as_data(X, y))
-    assert problem.fixed.tolist() == [0]
-    assert problem.with_penalty(penalties.L2(1.0)).fixed.size == 0
-    assert Problem(losses.Logistic(), penalties.NoPenalty(), as_data(X, y)).fixed.size == 0
+    assert problem.dropped.tolist() == [0]
+    assert problem.with_penalty(penalties.L2(1.0)).dropped.size == 0
+    assert Problem(losses.Logistic(), penalties.NoPenalty(), as_data(X, y)).dropped.size == 0
     spare = np.append(np.ones(399), 0.0)
     data = as_data(np.append(np.ones(399), 5.0)[:, None], y, weight=spare)
-    assert Problem(losses.PairwiseSquare(), penalties.NoPenalty(), data).fixed.tolist() == [0]
+    assert Problem(losses.PairwiseSquare(), penalties.NoPenalty(), data).dropped.tolist() == [0]
 
 
 def test_a_large_constant_does_not_hide_the_others():

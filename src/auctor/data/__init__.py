@@ -15,6 +15,7 @@ from auctor.data.coerce import (
     wrap,
 )
 from auctor.data.dense import Dense
+from auctor.data.emptied import Emptied
 from auctor.data.sharded import Sharded, open_shards
 from auctor.data.sparse import Sparse
 from auctor.data.stacked import Stacked
@@ -24,6 +25,7 @@ __all__ = [
     "BinnedMatrix",
     "Codebook",
     "Dense",
+    "Emptied",
     "Sharded",
     "Sparse",
     "Stacked",

@@ -94,11 +94,11 @@ class MapProblem(Problem):
             counts=counts,
         )
 
-    def with_loss(self, loss: Loss) -> MapProblem:
-        """The same problem with another loss; both share one counter of passes."""
+    def _changed(self, loss: Loss, penalty: Penalty) -> MapProblem:
+        """The same problem with another loss or penalty; both share one counter of passes."""
         return MapProblem(
             loss,
-            self.penalty,
+            penalty,
             self.map,
             fit_intercept=self.fit_intercept,
             seed=self.seed,
@@ -128,11 +128,6 @@ class MapProblem(Problem):
         if w0 is not None:
             return check_vector("minimise", "w0", w0, size=self.n_params).copy()
         return self.join(self._first, self.null.intercept)
-
-    @cached_property
-    def fixed(self) -> IntArray:
-        """Empty: no parameter of a map is known to have no effect."""
-        return np.zeros(0, dtype=np.int64)
 
     def tangent(self, w: FloatArray) -> Tangent:
         """The map's tangent at some parameters; the latest two are cached."""

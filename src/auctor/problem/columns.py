@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.needs import Access
-from auctor.core.protocols import FullData, Loss, Penalty
+from auctor.core.protocols import Data, FullData, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import Array, FloatArray, IntArray
 
@@ -27,6 +27,10 @@ EXACT_COLUMNS = 32
 #: 0.96 times the passes and 0.95 times the CPU seconds (1 case), 32 takes 1.11 times the passes (1
 #: case).
 PROBES = 16
+
+
+#: No columns at all.
+NO_COLUMNS: IntArray = np.empty(0, dtype=np.int64)
 
 
 class Moments(NamedTuple):
@@ -53,7 +57,6 @@ class ColumnStatistics:
     def __init__(self, data: FullData, counts: Counts, free: bool) -> None:
         self._data, self._counts, self.free = data, counts, free
         self._spread: dict[bool, FloatArray] = {}
-        self._constant: dict[int, bool] = {}
 
     @property
     def exact(self) -> bool:
@@ -123,40 +126,57 @@ class ColumnStatistics:
             self._spread[balanced] = np.maximum(variance, NEGLIGIBLE * square)
         return self._spread[balanced]
 
+
+class ConstantColumns:
+    """The columns of a data set with one nonzero value in all rows of positive weight.
+
+    Each column is checked once, when it is asked for; problems on the same data share the answers.
+
+    Parameters
+    ----------
+    data : Data
+    counts : Counts
+        Counter to which passes over the data are added.
+    """
+
+    def __init__(self, data: Data, counts: Counts) -> None:
+        self.data, self._counts = data, counts
+        self._known: dict[int, bool] = {}
+
     def without_effect(self, loss: Loss, penalty: Penalty) -> IntArray:
         """Unpenalised constant columns under a loss to which a constant makes no difference.
 
         The ridge of a scale-invariant loss is added variance, which every column changes.
         """
         if not (loss.shift_invariant and penalty.smooth) or loss.scale_invariant:
-            return np.empty(0, dtype=np.int64)
-        spec = penalty.separable(self._data.n_columns)
-        free = np.ones(self._data.n_columns, dtype=bool) if spec is None else spec.l2 == 0.0
-        return self.constant(np.flatnonzero(free))
+            return NO_COLUMNS
+        spec = penalty.separable(self.data.n_columns)
+        free = np.ones(self.data.n_columns, dtype=bool) if spec is None else spec.l2 == 0.0
+        return self.among(np.flatnonzero(free))
 
-    def constant(self, among: IntArray) -> IntArray:
-        """The columns of ``among`` with one nonzero value in all rows of positive weight."""
-        found = [j for j in among.tolist() if self._steady[j] and self._is_constant(j)]
+    def among(self, columns: IntArray) -> IntArray:
+        """The constant columns among these."""
+        found = [j for j in columns.tolist() if self._steady[j] and self._is_constant(j)]
         return np.array(found, dtype=np.int64)
 
     @cached_property
     def _steady(self) -> Array:
         """Columns that may be constant: their product with numbers of sum zero vanishes."""
-        share = self._data.target.share
+        share = self.data.target.share
         # Random numbers of weighted sum zero: a constant column has product zero with them.
         probe = share * np.random.default_rng(0).choice((-1.0, 1.0), size=share.size)
         probe -= float(probe.sum()) * share
         self._counts.passes += 2
-        mean, moved = self._data.gradient(share), np.abs(self._data.gradient(probe))
+        mean, moved = self.data.gradient(share), np.abs(self.data.gradient(probe))
         limit = STEADY * float(np.abs(probe).sum()) * np.abs(mean)
         return np.asarray((moved <= limit) & (mean != 0.0))
 
     def _is_constant(self, column: int) -> bool:
         """Whether all rows of positive weight have the same value in a column; one pass."""
-        if column not in self._constant:
-            unit = np.zeros(self._data.n_columns)
+        if column not in self._known:
+            unit = np.zeros(self.data.n_columns)
             unit[column] = 1.0
             self._counts.passes += 1
-            values = self._data.scores(unit)[self._data.target.share > 0.0]
-            self._constant[column] = bool((values == values[0]).all())
-        return self._constant[column]
+            values = self.data.scores(unit)[self.data.target.share > 0.0]
+            self._known[column] = bool((values == values[0]).all())
+        return self._known[column]

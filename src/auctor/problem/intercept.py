@@ -86,7 +86,6 @@ class NullModel:
             start = problem.evaluate(problem.start())
             sizes = np.abs(start.dscores)
             squares = problem.columns.weighted_squares(sizes)
-            squares[problem.fixed] = 0.0
             steepest = float(np.abs(start.gradient).max(initial=0.0))
             size = math.sqrt(float(sizes.sum()) * float(squares.max(initial=0.0)))
             # Cauchy-Schwarz bounds the sum of the absolute terms of a gradient entry by ``size``.

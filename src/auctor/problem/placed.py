@@ -67,6 +67,11 @@ def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
     return found, found.rows
 
 
+def unplaced(loss: Loss) -> Loss:
+    """The loss itself, to be evaluated in this process."""
+    return loss.inner if isinstance(loss, PlacedLoss) else loss
+
+
 def named(part: object) -> str:
     """The class name of a loss or of data, without the wrapper for workers."""
     if isinstance(part, PlacedLoss):

@@ -15,13 +15,14 @@ from auctor.core.needs import Access, Need
 from auctor.core.protocols import Data, FullData, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray, IntArray
+from auctor.data import Emptied
 from auctor.problem.certificate import Certificate, bounds_every_column, certificate, certify
-from auctor.problem.columns import ColumnStatistics
+from auctor.problem.columns import NO_COLUMNS, ColumnStatistics, ConstantColumns
 from auctor.problem.hessian import Hessian, RowParts
 from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
 from auctor.problem.objective import Objective
-from auctor.problem.placed import constant_scores, named, place
+from auctor.problem.placed import constant_scores, named, place, unplaced
 from auctor.problem.point import Point
 from auctor.problem.provides import data_provides, loss_provides, penalty_provides
 from auctor.problem.ratio import RatioObjective
@@ -67,22 +68,31 @@ class Problem:
         *,
         fit_intercept: bool = True,
         counts: Counts | None = None,
+        constant: ConstantColumns | None = None,
     ) -> None:
         loss.check_target(data.target)
+        self.counts = Counts() if counts is None else counts
         #: The objective: loss plus penalty, or for scale-invariant losses a ratio.
         self.objective: Objective = RatioObjective() if loss.scale_invariant else Objective()
         self.objective.check(loss, penalty)
         self.penalty = penalty
         self._named = named(loss), named(data)
+        self._constant = ConstantColumns(data, self.counts) if constant is None else constant
+        #: Columns without effect on the objective: the problem reads them as zeros.
+        self.dropped = self._constant.without_effect(loss, penalty) if self.linear else NO_COLUMNS
+        given = data
+        if self.dropped.size:
+            loss, data = unplaced(loss), Emptied(self._constant.data, self.dropped)
         # If the rows are on other machines, `place` decides where the loss is evaluated.
         self.loss, placed = place(loss, data)
         #: Typed with every capability; one may be used only if `provides` has its flag.
         self.data = cast(FullData, placed)
+        #: The data with all columns, for the same problem with another loss or penalty.
+        self._given = given if self.dropped.size else placed
         self.fit_intercept = fit_intercept
         self.has_intercept = fit_intercept and not loss.shift_invariant
         self.n_columns = data.n_columns
         self.n_params = self.n_columns + self.has_intercept
-        self.counts = Counts() if counts is None else counts
         self.columns = ColumnStatistics(
             self.data, self.counts, self.has_intercept or loss.shift_invariant
         )
@@ -96,19 +106,31 @@ class Problem:
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same problem with another loss; both share one counter of passes."""
-        other = Problem(
-            loss, self.penalty, self.data, fit_intercept=self.fit_intercept, counts=self.counts
-        )
-        other._latest = self._latest
-        if other.columns.free == self.columns.free:
-            other.columns = self.columns
-        return other
+        return self._changed(loss, self.penalty)
 
     def with_penalty(self, penalty: Penalty) -> Problem:
         """The same problem with another penalty; both share the counter and the null model."""
-        other = self.with_loss(self.loss)
-        self.objective.check(self.loss, penalty)
-        other.penalty, other.null, other.memory = penalty, self.null, self.memory
+        other = self._changed(self.loss, penalty)
+        other.memory = self.memory
+        if other.data is self.data:
+            other.null = self.null
+        return other
+
+    def _changed(self, loss: Loss, penalty: Penalty) -> Problem:
+        """The same problem with another loss or penalty."""
+        other = Problem(
+            loss,
+            penalty,
+            self._given,
+            fit_intercept=self.fit_intercept,
+            counts=self.counts,
+            constant=self._constant,
+        )
+        other._latest = self._latest
+        if np.array_equal(other.dropped, self.dropped):
+            other.data = self.data
+            if other.columns.free == self.columns.free:
+                other.columns = self.columns
         return other
 
     def on_rows(self, index: IntArray, counts: Counts) -> Problem:
@@ -174,17 +196,8 @@ class Problem:
         if w0 is None:
             return self.objective.start(self)
         start = check_vector("minimise", "w0", w0, size=self.n_params).copy()
-        start[self.fixed] = 0.0
+        start[self.dropped] = 0.0
         return start
-
-    @cached_property
-    def fixed(self) -> IntArray:
-        """Columns without effect, whose coefficients are fixed at 0.
-
-        `pull_back` sets their gradient to 0 and `ridge` their curvature to 1, so that solvers need
-        no special case.
-        """
-        return self.columns.without_effect(self.loss, self.penalty)
 
     # --- evaluation -------------------------------------------------------------------------
 
@@ -202,9 +215,7 @@ class Problem:
         If scores are linear in w, the point ``w`` is not needed.
         """
         self.counts.passes += 1
-        gradient = self.join(self.data.gradient(dscores), float(dscores.sum()))
-        gradient[self.fixed] = 0.0
-        return gradient
+        return self.join(self.data.gradient(dscores), float(dscores.sum()))
 
     def loss_at(self, scores: FloatArray) -> Evaluation:
         """The loss at some scores; reuses the sorting of the latest evaluation if possible."""
@@ -227,9 +238,7 @@ class Problem:
     def ridge(self) -> FloatArray:
         """Curvature of a smooth penalty in every parameter, 0 for the intercept."""
         spec = self.penalty.separable(self.n_columns)
-        ridge = self.join(np.zeros(self.n_columns) if spec is None else spec.l2, 0.0)
-        ridge[self.fixed] = 1.0
-        return ridge
+        return self.join(np.zeros(self.n_columns) if spec is None else spec.l2, 0.0)
 
     def total_gradient(self, point: Point) -> FloatArray:
         """Gradient of the objective, for a smooth penalty."""
