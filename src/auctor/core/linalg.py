@@ -12,14 +12,14 @@ from auctor.core.types import FloatArray
 Solve = Callable[[FloatArray], FloatArray]
 
 #: Smallest pivot of a Cholesky factor of a matrix with unit diagonal that counts as regular. Its
-#: square, 1e-12, is some thousand times machine epsilon. Source: constants.md: nothing changes from
-#: 1e-8 to 1e-4.
+#: square, 1e-12, is some thousand times machine epsilon. Set by hand; constants.md: insensitive
+#: from 1e-8 to 1e-4.
 SMALLEST_PIVOT = 1e-6
 #: Eigenvalues below this share of the largest count as zero; their directions get no solution. Some
 #: thousand times machine epsilon. Set by hand; no case of constants.md reads it.
 RANK_SHARE = 1e-12
 #: Smallest diagonal entry, as a share of the largest one; it keeps the scale of empty columns
-#: finite. Some fifty times machine epsilon. Source: constants.md: nothing changes from 1e-16 to
+#: finite. Some fifty times machine epsilon. Set by hand; constants.md: insensitive from 1e-16 to
 #: 1e-12.
 DIAGONAL_SHARE = 1e-14
 

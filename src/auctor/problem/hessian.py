@@ -24,17 +24,17 @@ FACTOR_PARAMS = 600
 #: 1 << 17 takes 1.31 times (3 cases).
 DENSE_ENTRIES = 1 << 18
 #: Entries of a dense copy up to which proximal Newton may form the Hessian of a pair loss: 256 MB.
-#: Source: constants.md: nothing changes from 1 << 24 to 1 << 26.
+#: Set by hand; constants.md: insensitive from 1 << 24 to 1 << 26.
 PAIR_ENTRIES = 1 << 25
 #: Rows per parameter in a sampled Hessian. Source: constants.md: 6 takes 1.11 times the passes and
 #: 0.93 times the CPU seconds (4 cases), 24 takes 1.10 times the passes and 1.29 times the CPU
 #: seconds (4 cases).
 SAMPLE_RATIO = 12
-#: Passes over the data that a sampled Hessian may cost, if that allows more rows. Source:
-#: constants.md: nothing changes from 0.25 to 4.
+#: Passes over the data that a sampled Hessian may cost, if that allows more rows. Set by hand;
+#: constants.md: insensitive from 0.25 to 4.
 SAMPLE_PASSES = 1.0
-#: Passes over the data up to which the Hessian of all rows is formed. Source: constants.md: nothing
-#: changes from 2.25 to 21.
+#: Passes over the data up to which the Hessian of all rows is formed. Set by hand; constants.md:
+#: insensitive from 2.25 to 21.
 FULL_MATRIX_PASSES = 6.0
 #: Share of the rows with curvature up to which these are copied before a matrix is formed. Source:
 #: constants.md: 0.125 takes 1.31 times the passes and 0.99 times the CPU seconds (16 cases), 0.875
@@ -46,10 +46,10 @@ ACTIVE_SHARE = 0.5
 #: (1 case).
 SMALL_WORK = 2e7
 #: Smallest eigenvalue, after scaling, of a Newton model, which bounds steps along flat directions.
-#: Source: constants.md: nothing changes from 1e-8 to 1e-4.
+#: Set by hand; constants.md: insensitive from 1e-8 to 1e-4.
 MODEL_FLOOR = 1e-6
 #: Factor by which the total curvature may change while rows are sampled with the same
-#: probabilities. Source: constants.md: nothing changes from 1.25 to 5.
+#: probabilities. Set by hand; constants.md: insensitive from 1.25 to 5.
 DRIFT = 2.0
 
 

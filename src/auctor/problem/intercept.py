@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
 #: Smallest unit of tolerances, as a share of the loss at zero scores: the null loss of a constant
-#: target is zero up to rounding error, and would be no unit. Source: constants.md: nothing changes
+#: target is zero up to rounding error, and would be no unit. Set by hand; constants.md: insensitive
 #: from 1e-11 to 1e-7.
 SMALLEST_NULL = 1e-9
 #: Least gradient entry of the null model, as a share of the sum of the sizes of its terms: far

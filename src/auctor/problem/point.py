@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
 #: Largest absolute sum of the derivatives in the scores, as a share of the sum of their absolute
-#: values, at which the intercept counts as optimal. Source: constants.md: from 1e-13 to 1e-9 passes
-#: change by less than 2 % (1 case).
+#: values, at which the intercept counts as optimal. Set by hand; constants.md: from 1e-13 to 1e-9
+#: passes change by less than 2 % (1 case).
 BALANCE = 1e-11
 
 

@@ -303,10 +303,10 @@ def _interpolate(low: _Bound, high: _Bound) -> float:
     return -0.5 * low.slope * width / bend if bend > 0.0 else 0.5
 
 
-#: Factor between trials of `lowest_on` while the objective still falls. Source: constants.md: from
-#: 1.75 to 13 passes change by less than 4 % (13 cases).
+#: Factor between trials of `lowest_on` while the objective still falls. Set by hand; constants.md:
+#: from 1.75 to 13 passes change by less than 4 % (13 cases).
 EXPAND = 4.0
-#: Most trials of `lowest_on`. Source: constants.md: nothing changes from 10 to 40.
+#: Most trials of `lowest_on`. Set by hand; constants.md: insensitive from 10 to 40.
 MOST_BRACKETED = 20
 #: Trial of `lowest_on`, as a share of the bracket, if the objective is infinite at its far end. Set
 #: by hand.

@@ -21,12 +21,13 @@ NEWTON_GRAM = 40.0
 #: `RowSpace`: most distinct rows whose products with each other are made. Source: sparse.md (l2,
 #: colon-cancer, leukemia, duke).
 SPAN_ROWS = 200
-#: `RowSpace`: least number of columns. Source: constants.md: nothing changes from 100 to 400.
+#: `RowSpace`: least number of columns. Set by hand; constants.md: insensitive from 100 to 400.
 SPAN_COLUMNS = 200
-#: `RowSpace`: least columns per distinct row. Source: constants.md: nothing changes from 1.25 to 5.
+#: `RowSpace`: least columns per distinct row. Set by hand; constants.md: insensitive from 1.25 to
+#: 5.
 SPAN_RATIO = 2.0
-#: `RowSpace`: least share of stored entries; sparse rows are cheaper as they are. Source:
-#: constants.md: nothing changes from 0.125 to 0.875.
+#: `RowSpace`: least share of stored entries; sparse rows are cheaper as they are. Set by hand;
+#: constants.md: insensitive from 0.125 to 0.875.
 SPAN_DENSITY = 0.5
 
 #: Reach of the rows up to which L-BFGS converges in a few passes, so that no other solver is
@@ -36,7 +37,7 @@ WELL_CONDITIONED = 300.0
 #: fewer passes than Newton steps of `NEWTON_PASSES` passes each. Source: sparse.md (l2).
 DUAL_STEP = 1.0
 #: Passes per Newton step at which `DUAL_STEP` holds; the limit grows in proportion to the passes.
-#: Source: constants.md: nothing changes from 2.5 to 40.
+#: Set by hand; constants.md: insensitive from 2.5 to 40.
 NEWTON_PASSES = 10.0
 #: `DualCoordinateAscent`, many columns: longest mean dual step, in score units, for which it is
 #: faster than L-BFGS, which needs many passes there. Source: sparse.md (l2).
@@ -48,14 +49,14 @@ LONG_STEP = 500.0
 PAIR_CUTS = 300.0
 #: Cutting planes on sets of rows: largest reach, in units of the loss's margin. Source: metrics.md.
 SET_CUTS = 1e3
-#: Passes per Hessian up to which `SET_CUTS` holds; beyond, the limit grows in proportion. Source:
-#: constants.md: nothing changes from 2.75 to 29.
+#: Passes per Hessian up to which `SET_CUTS` holds; beyond, the limit grows in proportion. Set by
+#: hand; constants.md: insensitive from 2.75 to 29.
 SET_PASSES = 8.0
 #: Cutting planes on sets whose smoothing cannot be centred (partial AUC) and so gets harder as it
 #: narrows: largest reach. Source: metrics.md.
 OTHER_CUTS = 1e9
 #: Cutting planes on row losses: most distinct rows. With so few kinks, Newton steps on the smoothed
-#: loss jump from kink to kink. Source: constants.md: nothing changes from 50 to 200.
+#: loss jump from kink to kink. Set by hand; constants.md: insensitive from 50 to 200.
 FEW_ROWS = 100
 
 #: `AsRows`: least reach; below, a few cuts are enough. Source: metrics.md (cutting_planes).

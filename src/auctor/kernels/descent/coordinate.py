@@ -16,15 +16,15 @@ from auctor.kernels.penalties.separable import prox_one, separable_value, violat
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Number of coordinates from which iterates are extrapolated (Anderson); with fewer coordinates a
-#: sweep is so cheap that extrapolation does not pay. Source: constants.md: from 32 to 128 passes
-#: change by less than 1 % (22 cases).
+#: sweep is so cheap that extrapolation does not pay. Set by hand; constants.md: from 32 to 128
+#: passes change by less than 1 % (22 cases).
 MANY = 64
-#: Differences of successive iterates that an extrapolation combines. Source: constants.md: from 2
-#: to 10 passes change by less than 2 % (12 cases).
+#: Differences of successive iterates that an extrapolation combines. Set by hand; constants.md:
+#: from 2 to 10 passes change by less than 2 % (12 cases).
 MEMORY = 5
 #: An extrapolation is rejected if the absolute values of its weights sum to more than this: the
-#: system is then ill-conditioned and its solution is rounding error. Source: constants.md: from
-#: 2500 to 40000 passes change by less than 1 % (2 cases).
+#: system is then ill-conditioned and its solution is rounding error. Set by hand; constants.md:
+#: from 2500 to 40000 passes change by less than 1 % (2 cases).
 LARGEST_MIX = 1e4
 
 

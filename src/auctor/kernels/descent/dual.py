@@ -21,12 +21,12 @@ from auctor.kernels.losses.pointwise import (
 )
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Squared length up to which a row counts as empty. Source: constants.md: nothing changes from
+#: Squared length up to which a row counts as empty. Set by hand; constants.md: insensitive from
 #: 1e-202 to 1e-198.
 EMPTY_ROW = 1e-200
 #: Factor on the change of a score since the last check of the shrunk rows. A row stays shrunk if
-#: its dual variable would stay at its bound under a change that much larger. Source: constants.md:
-#: from 1.062 to 2 passes change by less than 5 % (12 cases).
+#: its dual variable would stay at its bound under a change that much larger. Set by hand;
+#: constants.md: from 1.062 to 2 passes change by less than 5 % (12 cases).
 FARTHER = 1.25
 
 

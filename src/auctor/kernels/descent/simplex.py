@@ -17,14 +17,14 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Smallest pivot of the factor, as a share of its diagonal entry. A vector that depends on the
-#: others then gives a long step, which ends where another weight becomes zero. Source:
+#: others then gives a long step, which ends where another weight becomes zero. Set by hand;
 #: constants.md: from 1e-15 to 1e-11 passes change by less than 1 % (1 case).
 PIVOT = 1e-13
-#: Rounding error of an entry of the gradient, as a share of its other terms: machine epsilon.
-#: Source: constants.md: from 2e-18 to 2e-14 passes change by less than 1 % (2 cases).
+#: Rounding error of an entry of the gradient, as a share of its other terms: machine epsilon. Set
+#: by hand; constants.md: from 2e-18 to 2e-14 passes change by less than 1 % (2 cases).
 UNIT = 2e-16
-#: Newton steps on one face after which the factor is recomputed. Source: constants.md: from 2 to 8
-#: passes change by less than 1 % (1 case).
+#: Newton steps on one face after which the factor is recomputed. Set by hand; constants.md: from 2
+#: to 8 passes change by less than 1 % (1 case).
 REFACTOR_STEPS = 4
 
 

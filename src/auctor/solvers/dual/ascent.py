@@ -40,7 +40,7 @@ FEW = 0.25
 #: Most conjugate-gradient iterations on the free rows. Source: constants.md: 12 takes 0.94 times
 #: the passes and 1.04 times the CPU seconds (3 cases), 50 takes 1.10 times the passes (2 cases).
 ROUNDS = 25
-#: Squared residual, as a share of the first, that ends the conjugate gradients early. Source:
+#: Squared residual, as a share of the first, that ends the conjugate gradients early. Set by hand;
 #: constants.md: from 2.5e-4 to 0.004 passes change by less than 4 % (5 cases).
 DROP = 1e-3
 

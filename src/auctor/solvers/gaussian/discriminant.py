@@ -45,20 +45,20 @@ __all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
 LOGITS = np.linspace(-14.0, 14.0, 57)
 #: Grid of the ratio of the class means in the search without an intercept.
 RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
-#: Largest absolute t outside (0, 1) that is tried. Source: constants.md: nothing changes from 1e4
+#: Largest absolute t outside (0, 1) that is tried. Set by hand; constants.md: insensitive from 1e4
 #: to 1e8.
 LARGEST_T = 1e6
 #: Number of basis directions with the smallest, and with the largest, ratio of the class variances
-#: that are tried on their own. Source: constants.md: nothing changes from 4 to 16.
+#: that are tried on their own. Set by hand; constants.md: insensitive from 4 to 16.
 EXTREME_DIRECTIONS = 8
-#: Local minima of the first grid that are refined. Source: constants.md: nothing changes from 1 to
+#: Local minima of the first grid that are refined. Set by hand; constants.md: insensitive from 1 to
 #: 6.
 REFINED = 3
 #: Squared distance of the class means, in variances, beyond which the scores are not scaled to
-#: log-odds, which would be huge. Source: constants.md: nothing changes from 2500 to 40000.
+#: log-odds, which would be huge. Set by hand; constants.md: insensitive from 2500 to 40000.
 SEPARATED = 1e4
 #: Variance of a class's scores, as a share of the squared difference of the means, below which the
-#: scores count as constant. Source: constants.md: nothing changes from 1e-10 to 1e-6.
+#: scores count as constant. Set by hand; constants.md: insensitive from 1e-10 to 1e-6.
 CONSTANT_SCORES = 1e-8
 #: Standard deviation of the scores, as a share of the sum of its terms, that is rounding error:
 #: some hundred thousand times machine epsilon, as variances are differences. Set by hand.

@@ -18,17 +18,17 @@ from auctor.core.result import Counts
 from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import ClassRows, FloatArray, IntArray
 
-#: Largest matrix that is decomposed, in columns, or in rows if those are fewer. Source:
-#: constants.md: nothing changes from 2000 to 8000.
+#: Largest matrix that is decomposed, in columns, or in rows if those are fewer. Set by hand;
+#: constants.md: insensitive from 2000 to 8000.
 LARGEST_SIZE = 4000
-#: Entries up to which a dense copy of wide data is made: 1 GB as float64. Source: constants.md:
-#: nothing changes from 1 << 26 to 1 << 28.
+#: Entries up to which a dense copy of wide data is made: 1 GB as float64. Set by hand;
+#: constants.md: insensitive from 1 << 26 to 1 << 28.
 DENSE_ENTRIES = 1 << 27
 #: Variances below this share of the squared mean have lost digits to cancellation, and are computed
-#: again from centred columns. Source: constants.md: nothing changes from 1e-9 to 1e-5.
+#: again from centred columns. Set by hand; constants.md: insensitive from 1e-9 to 1e-5.
 CANCELLED = 1e-7
 #: Eigenvalues below this share of the largest count as zero; a few thousand times machine epsilon.
-#: Source: constants.md: nothing changes from 1e-14 to 1e-10.
+#: Set by hand; constants.md: insensitive from 1e-14 to 1e-10.
 RANK = 1e-12
 #: Variance, as a share of the largest, below which a column counts as constant: the square of a
 #: rounding error of about 50 times machine epsilon.

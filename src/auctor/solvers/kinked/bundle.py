@@ -9,20 +9,20 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.descent import simplex
 
-#: Tolerance of the quadratic program, relative to the weighted mean of the absolute offsets.
-#: Source: constants.md: from 1e-15 to 1e-11 passes change by less than 1 % (4 cases).
+#: Tolerance of the quadratic program, relative to the weighted mean of the absolute offsets. Set by
+#: hand; constants.md: from 1e-15 to 1e-11 passes change by less than 1 % (4 cases).
 ACCURACY = 1e-13
 #: The diagonal shift of the Gram matrix is raised when a diagonal entry exceeds it by this factor.
-#: Source: constants.md: nothing changes from 250 to 4000.
+#: Set by hand; constants.md: insensitive from 250 to 4000.
 GROWTH = 1e3
-#: Relative rounding error of a product: half of machine epsilon, rounded up. Source: constants.md:
-#: nothing changes from 1.2e-18 to 1.2e-14.
+#: Relative rounding error of a product: half of machine epsilon, rounded up. Set by hand;
+#: constants.md: insensitive from 1.2e-18 to 1.2e-14.
 ULP = 1.2e-16
 #: Solves after which cuts of weight 0 are dropped if there are too many cuts. Set by hand; no case
 #: of constants.md reads it.
 HASTE = 5
-#: Cuts by which the buffer grows; small, because each cut has an entry per column. Source:
-#: constants.md: nothing changes from 8 to 32.
+#: Cuts by which the buffer grows; small, because each cut has an entry per column. Set by hand;
+#: constants.md: insensitive from 8 to 32.
 ROOM = 16
 #: Cuts that the first buffer holds. Set by hand.
 FIRST_CAPACITY = 32

@@ -14,15 +14,16 @@ from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem import Point, Problem
 
 #: Slack allowed when a cut is made independent of the intercept, relative to the null loss, before
-#: a gap is known. Source: constants.md: from 1e-9 to 1e-5 passes change by less than 5 % (3 cases).
+#: a gap is known. Set by hand; constants.md: from 1e-9 to 1e-5 passes change by less than 5 % (3
+#: cases).
 FIRST_CUT_SLACK = 1e-7
-#: First trial change of the intercept, in score units. Source: constants.md: from 0.0025 to 0.04
-#: passes change by less than 4 % (8 cases).
+#: First trial change of the intercept, in score units. Set by hand; constants.md: from 0.0025 to
+#: 0.04 passes change by less than 4 % (8 cases).
 FIRST_SHIFT = 1e-2
 #: Factor between trial changes of the intercept while they do not bracket the best one. Set by
 #: hand.
 SHIFT_GROWTH = 4.0
-#: Most trials of intercepts. Source: constants.md: nothing changes from 50 to 200.
+#: Most trials of intercepts. Set by hand; constants.md: insensitive from 50 to 200.
 MOST_SHIFTS = 100
 
 

@@ -28,7 +28,7 @@ Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 #: less than 3 % (15 cases), 0.4 takes 1.07 times the passes (15 cases).
 SEARCH_ACCURACY = 0.1
 #: Number of cuts up to which the line search is accurate only to the gap: the model is still poor.
-#: Source: constants.md: from 1 to 6 passes change by less than 1 % (8 cases).
+#: Set by hand; constants.md: from 1 to 6 passes change by less than 1 % (8 cases).
 ROUGH_SEARCH_CUTS = 3
 #: First trial of a line search, as a multiple of the step of the last one. Source: constants.md:
 #: 1.25 changes passes by less than 1 % (15 cases), 5 takes 1.19 times the CPU seconds (14 cases).
@@ -37,22 +37,22 @@ FIRST_TRIAL = 2.0
 #: reduce the gap to this share of its size. Set by hand; no case of constants.md reads it.
 ENOUGH_REDUCTION = 0.999
 #: Consecutive cuts without a higher bound or a lower objective after which the solver has stalled:
-#: such changes are rounding errors. Source: constants.md: nothing changes from 15 to 60.
+#: such changes are rounding errors. Set by hand; constants.md: insensitive from 15 to 60.
 STALL_CUTS = 30
-#: Least first step of a line search; from it, `MOST_TRIALS` expansions still reach a step of 1.
-#: Source: constants.md: nothing changes from 1e-11 to 1e-7.
+#: Least first step of a line search; from it, `MOST_TRIALS` expansions still reach a step of 1. Set
+#: by hand; constants.md: insensitive from 1e-11 to 1e-7.
 LEAST_FIRST_STEP = 1e-9
-#: Slack allowed when a cut is made independent of the intercept, relative to the gap. Source:
+#: Slack allowed when a cut is made independent of the intercept, relative to the gap. Set by hand;
 #: constants.md: from 2.5e-5 to 4e-4 passes change by less than 1 % (8 cases).
 CUT_SLACK = 1e-4
-#: Memory of the cuts, as a share of the data's. Source: constants.md: nothing changes from 0.0625
+#: Memory of the cuts, as a share of the data's. Set by hand; constants.md: insensitive from 0.0625
 #: to 0.8125.
 CUTS_SHARE = 0.25
-#: Memory that the cuts may use even if the data are small, in float64 entries: 100 MB. Source:
-#: constants.md: nothing changes from 6_250_000 to 25_000_000.
+#: Memory that the cuts may use even if the data are small, in float64 entries: 100 MB. Set by hand;
+#: constants.md: insensitive from 6_250_000 to 25_000_000.
 CUTS_LEAST_ENTRIES = 12_500_000
-#: Cuts after which, if the zero model is still the best point, a point near it is searched for.
-#: Source: constants.md: nothing changes from 15 to 60.
+#: Cuts after which, if the zero model is still the best point, a point near it is searched for. Set
+#: by hand; constants.md: insensitive from 15 to 60.
 ZERO_MODEL_CUTS = 30
 #: Gap, as a share of the objective, below which that search starts before `ZERO_MODEL_CUTS` cuts.
 #: Source: constants.md: 0.0025 takes 0.43 times the passes and 0.51 times the CPU seconds (1 case),

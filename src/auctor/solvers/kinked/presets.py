@@ -16,8 +16,8 @@ from auctor.solvers.kinked.smoothing import (
 )
 from auctor.solvers.relay import Relay, RelayState, Stage
 
-#: Cuts after which smoothing takes over if the best point still is the zero model. Source:
-#: constants.md: nothing changes from 50 to 200.
+#: Cuts after which smoothing takes over if the best point still is the zero model. Set by hand;
+#: constants.md: insensitive from 50 to 200.
 ZERO_MODEL_MOST_CUTS = 100
 #: Steps of smoothing after which the cutting planes continue. Set by hand; no case of constants.md
 #: reads it.
@@ -26,8 +26,8 @@ SMOOTHING_TURN = 80
 #: Source: constants.md: 0.001 takes 1.30 times the passes (3 cases), 0.016 takes 0.96 times the
 #: passes and 0.96 times the CPU seconds (3 cases).
 NARROWEST_WIDTH = 4e-3
-#: Steps of smoothing after which cuts take over even if the width is above `NARROWEST_WIDTH`.
-#: Source: constants.md: nothing changes from 30 to 120.
+#: Steps of smoothing after which cuts take over even if the width is above `NARROWEST_WIDTH`. Set
+#: by hand; constants.md: insensitive from 30 to 120.
 SMOOTH_STEPS = 60
 
 

@@ -24,13 +24,13 @@ WARM_WIDTH = 0.05
 #: a kink of the smoothed loss's derivative. Source: constants.md: 1.125 takes 1.03 times the passes
 #: (4 cases), 3 takes 1.09 times the passes (4 cases).
 FIRST_WIDTH = 1.5
-#: Smallest width that is tried for a starting point, in units of the null loss. Source:
-#: constants.md: nothing changes from 1e-8 to 1e-4.
+#: Smallest width that is tried for a starting point, in units of the null loss. Set by hand;
+#: constants.md: insensitive from 1e-8 to 1e-4.
 NARROWEST_START = 1e-6
 #: Width, as a share of the gap at that width, at which the trials stop: a smaller width can reduce
 #: the gap by at most the width. Searches for a strength by F1 on four tables took 2.5 to 6.3 times
-#: the CPU seconds without this limit. Source: constants.md: from 0.025 to 0.4 passes change by less
-#: than 3 % (1 case).
+#: the CPU seconds without this limit. Set by hand; constants.md: from 0.025 to 0.4 passes change by
+#: less than 3 % (1 case).
 NARROW_ENOUGH = 0.1
 #: Largest ratio of the gap at the first width to the smallest gap of all widths that were tried:
 #: the widest such width is taken. Set by hand.
@@ -39,7 +39,7 @@ GOOD_START = 1.5
 #: hand.
 RISING_GAP = 2.0
 #: Plain smoothing: a smoothed problem is solved when its gap is at most this share of the smoothing
-#: error. Source: constants.md: from 0.05 to 0.8 passes change by less than 4 % (9 cases).
+#: error. Set by hand; constants.md: from 0.05 to 0.8 passes change by less than 4 % (9 cases).
 SOLVED = 0.2
 #: Centred smoothing: a smoothed problem is solved when its gap is at most this share of the gap of
 #: the exact problem. Source: constants.md: 0.1 takes 1.13 times the passes (9 cases), 0.85 takes

@@ -18,8 +18,8 @@ from auctor.problem import Problem
 from auctor.solvers.base import State
 from auctor.solvers.published.prox_svrg import CentredRows, centred_rows
 
-#: Consecutive passes without a decrease after which the solver has stalled. Source: constants.md:
-#: nothing changes from 25 to 100.
+#: Consecutive passes without a decrease after which the solver has stalled. Set by hand;
+#: constants.md: insensitive from 25 to 100.
 STALL_PASSES = 50
 #: Batches in one pass over the data by default. Set by hand.
 BATCHES = 100

@@ -18,11 +18,11 @@ from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: Epochs between two recomputations of the scores, whose updates accumulate rounding errors.
-#: Source: constants.md: from 12 to 50 passes change by less than 2 % (2 cases).
+#: Epochs between two recomputations of the scores, whose updates accumulate rounding errors. Set by
+#: hand; constants.md: from 12 to 50 passes change by less than 2 % (2 cases).
 REFRESH = 25
-#: Consecutive epochs without a decrease after which the solver has stalled. Source: constants.md:
-#: nothing changes from 10 to 40.
+#: Consecutive epochs without a decrease after which the solver has stalled. Set by hand;
+#: constants.md: insensitive from 10 to 40.
 STALL_EPOCHS = 20
 #: Relative increase of the curvature bounds: some thousand times their rounding error.
 BOUND_ROUNDING = 1e-12

@@ -14,8 +14,8 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, wolfe
 
 #: Least cosine between a step and the change of the gradient for an update. Below it the curvature
-#: is rounding error, and the update could make the matrix indefinite. Source: constants.md: nothing
-#: changes from 1e-14 to 1e-10.
+#: is rounding error, and the update could make the matrix indefinite. Set by hand; constants.md:
+#: insensitive from 1e-14 to 1e-10.
 LEAST_COSINE = 1e-12
 
 

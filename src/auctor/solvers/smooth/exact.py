@@ -20,8 +20,8 @@ CG_ACCURACY = 1e-8
 MOST_CG_PER_PARAM = 10
 
 
-#: Parameters up to which the Hessian is formed and factorised. Source: constants.md: nothing
-#: changes from 750 to 3000.
+#: Parameters up to which the Hessian is formed and factorised. Set by hand; constants.md:
+#: insensitive from 750 to 3000.
 DIRECT_PARAMS = 1500
 
 

@@ -17,15 +17,15 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
 
-#: Damping after the first badly predicted step, in units of the columns' variances. Source:
+#: Damping after the first badly predicted step, in units of the columns' variances. Set by hand;
 #: constants.md: from 2.5e-4 to 0.004 passes change by less than 4 % (10 cases).
 FIRST_DAMPING = 1e-3
 #: Damping below which it is set to zero, in units of the columns' variances. Source: constants.md:
 #: 1e-8 changes nothing, 1e-4 takes 1.14 times the CPU seconds (1 case).
 LEAST_DAMPING = 1e-6
 #: Factor by which the damping grows after a badly predicted step and shrinks after a well predicted
-#: one (More, 1978, uses 2 to 10). Source: constants.md: from 1.75 to 13 passes change by less than
-#: 4 % (9 cases).
+#: one (More, 1978, uses 2 to 10). Set by hand; constants.md: from 1.75 to 13 passes change by less
+#: than 4 % (9 cases).
 DAMPING_FACTOR = 4.0
 #: Bytes for the residuals that a linear solve on shards reorthogonalises, so that the order of sums
 #: does not change the solution: 400 residuals of 10,000 columns, 4 of a million. Source:

@@ -18,10 +18,10 @@ from auctor.problem.hessian import FACTOR_PARAMS, Hessian
 #: passes and 2.06 times the CPU seconds (1 case), 0.8125 takes 1.06 times the passes and 1.67 times
 #: the CPU seconds (1 case).
 SHARE = 0.25
-#: Added to every diagonal entry, as a share of it, so that the Cholesky factor exists. Source:
+#: Added to every diagonal entry, as a share of it, so that the Cholesky factor exists. Set by hand;
 #: constants.md: from 1e-10 to 1e-6 passes change by less than 1 % (1 case).
 FLOOR = 1e-8
-#: Least number of sampled rows; fewer estimate the curvature of all pairs too badly. Source:
+#: Least number of sampled rows; fewer estimate the curvature of all pairs too badly. Set by hand;
 #: constants.md: from 1250 to 5000 passes change by less than 5 % (1 case).
 LEAST_ROWS = 2500
 #: Least number of sampled rows per column. Source: constants.md: 6 changes nothing, 24 takes 0.89
@@ -32,11 +32,12 @@ PER_COLUMN = 12
 #: 40_000 changes nothing.
 SMALL_WORK = 20_000
 #: No preconditioner if the mean of the squared eigenvalues is below this multiple of their squared
-#: mean: the problem is then well conditioned. Source: constants.md: nothing changes from 1.125 to
+#: mean: the problem is then well conditioned. Set by hand; constants.md: insensitive from 1.125 to
 #: 3.
 EQUAL_EIGENVALUES = 1.5
 #: No preconditioner if the variance of a column is below this share of its mean square: the
-#: variance is then mostly rounding error. Source: constants.md: nothing changes from 1e-10 to 1e-6.
+#: variance is then mostly rounding error. Set by hand; constants.md: insensitive from 1e-10 to
+#: 1e-6.
 LOST_VARIANCE = 1e-8
 
 

@@ -40,8 +40,8 @@ KEPT_SWEEPS = 50
 #: Source: constants.md: 10 takes 1.46 times the passes and 0.99 times the CPU seconds (2 cases), 40
 #: changes nothing.
 TALL = 20
-#: Least number of blocks in the working set, which holds up to twice as many as are nonzero.
-#: Source: constants.md: from 8 to 32 passes change by less than 2 % (7 cases).
+#: Least number of blocks in the working set, which holds up to twice as many as are nonzero. Set by
+#: hand; constants.md: from 8 to 32 passes change by less than 2 % (7 cases).
 FEWEST_BLOCKS = 16
 #: Share of nonzero columns from which steps of `SubspaceNewton` move all columns together. Source:
 #: constants.md: outside the panel 0.8 takes 1.22 times the CPU seconds (6 cases), in the panel

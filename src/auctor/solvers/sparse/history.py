@@ -13,8 +13,8 @@ from auctor.problem import Point, Problem
 from auctor.solvers.sparse.models.columns import Store
 from auctor.solvers.specs import spec_of
 
-#: Number of earlier points in the history. Source: constants.md: from 2 to 8 passes change by less
-#: than 1 % (2 cases).
+#: Number of earlier points in the history. Set by hand; constants.md: from 2 to 8 passes change by
+#: less than 1 % (2 cases).
 KEPT_POINTS = 4
 #: Passes over the data spent on columns that stay at 0 but whose error bound was too wide, after
 #: which the whole gradient is computed again: by then that would have been cheaper. Source:

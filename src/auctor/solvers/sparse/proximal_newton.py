@@ -23,33 +23,34 @@ from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
 from auctor.solvers.specs import spec_of
 
-#: Share of all entries below which the columns of a working set are copied on their own. Source:
-#: constants.md: from 0.0625 to 0.8125 passes change by less than 1 % (3 cases).
+#: Share of all entries below which the columns of a working set are copied on their own. Set by
+#: hand; constants.md: from 0.0625 to 0.8125 passes change by less than 1 % (3 cases).
 GATHER_SHARE = 0.25
-#: Dense columns up to which their Hessian is formed. Source: constants.md: nothing changes from 750
-#: to 3000.
+#: Dense columns up to which their Hessian is formed. Set by hand; constants.md: insensitive from
+#: 750 to 3000.
 GRAM_COLUMNS = 1500
-#: Passes over the data above which a new Hessian is expensive. Source: constants.md: from 1.25 to 5
-#: passes change by less than 2 % (1 case).
+#: Passes over the data above which a new Hessian is expensive. Set by hand; constants.md: from 1.25
+#: to 5 passes change by less than 2 % (1 case).
 EXPENSIVE = 2.0
 #: Passes over the data above which a new Hessian is very expensive. Source: constants.md: 5 takes
 #: 1.18 times the passes (9 cases), 80 changes nothing.
 VERY_EXPENSIVE = 20.0
 #: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is very
-#: expensive. Source: constants.md: from 0.125 to 0.875 passes change by less than 1 % (1 case).
+#: expensive. Set by hand; constants.md: from 0.125 to 0.875 passes change by less than 1 % (1
+#: case).
 VERY_EXPENSIVE_DRIFT = 0.5
 #: Relative change of the rows' curvature up to which a Hessian is reused on a path, where the next
-#: point needs it too. Source: constants.md: from 0.05 to 0.8 passes change by less than 4 % (3
+#: point needs it too. Set by hand; constants.md: from 0.05 to 0.8 passes change by less than 4 % (3
 #: cases).
 PATH_DRIFT = 0.2
 #: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is
-#: expensive. Source: constants.md: from 0.025 to 0.4 passes change by less than 2 % (9 cases).
+#: expensive. Set by hand; constants.md: from 0.025 to 0.4 passes change by less than 2 % (9 cases).
 EXPENSIVE_DRIFT = 0.1
 #: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is cheap.
-#: Source: constants.md: from 0.0025 to 0.04 passes change by less than 2 % (12 cases).
+#: Set by hand; constants.md: from 0.0025 to 0.04 passes change by less than 2 % (12 cases).
 CHEAP_DRIFT = 0.01
 #: Ratio of the summed violations after and before a step on a reused Hessian above which it is
-#: replaced, if a new one is very expensive. Source: constants.md: nothing changes from 0.175 to
+#: replaced, if a new one is very expensive. Set by hand; constants.md: insensitive from 0.175 to
 #: 0.925.
 VERY_EXPENSIVE_SLOW = 0.7
 #: Ratio of the summed violations after and before a step on a reused Hessian above which it is
@@ -57,7 +58,7 @@ VERY_EXPENSIVE_SLOW = 0.7
 #: cases), 0.825 takes 1.07 times the passes (4 cases).
 SLOW = 0.3
 #: Ratio of the summed violations after and before a step on a Hessian of sampled rows above which
-#: all rows are used. Source: constants.md: nothing changes from 0.125 to 0.875.
+#: all rows are used. Set by hand; constants.md: insensitive from 0.125 to 0.875.
 SAMPLED_SLOW = 0.5
 #: Share of the columns in the working set above which the Hessian holds all columns, for dense
 #: data. Source: constants.md: 0.125 takes 1.34 times the passes and 1.01 times the CPU seconds (6
@@ -73,11 +74,11 @@ SPARSE_SHARE = 0.25
 #: Source: constants.md: 30 takes 0.95 times the passes and 1.05 times the CPU seconds (6 cases),
 #: 120 takes 1.14 times the passes (4 cases).
 MOST_NEW = 60
-#: Accuracy of a model's minimiser, as a share of the target gap. Source: constants.md: from 0.025
-#: to 0.4 passes change by less than 1 % (1 case).
+#: Accuracy of a model's minimiser, as a share of the target gap. Set by hand; constants.md: from
+#: 0.025 to 0.4 passes change by less than 1 % (1 case).
 MODEL_SHARE = 0.1
-#: Dense entries up to which a path makes a copy by columns: 512 MB. Source: constants.md: nothing
-#: changes from 1 << 25 to 1 << 27.
+#: Dense entries up to which a path makes a copy by columns: 512 MB. Set by hand; constants.md:
+#: insensitive from 1 << 25 to 1 << 27.
 COPIED_ENTRIES = 1 << 26
 #: Accuracy of a Hessian model, as a share of the largest violation. Set by hand.
 MODEL_ACCURACY = 0.01

@@ -31,7 +31,7 @@ from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
 #: Largest number of passes on an "exact" subproblem; usually it ends when steps are below rounding
-#: error. Source: constants.md: nothing changes from 50_000 to 200_000.
+#: error. Set by hand; constants.md: insensitive from 50_000 to 200_000.
 EXACT_PASSES = 100_000
 #: Growth of the number of passes per outer iteration in the practical rule. Source: constants.md:
 #: 0.08333 takes 1.06 times the passes (7 cases), 0.8333 takes 1.03 times the passes (7 cases).

@@ -15,23 +15,23 @@ from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 
 #: Smoothing width that gives a subgradient of a kinked loss at the null model, in units of the null
-#: loss. Source: constants.md: nothing changes from 1e-8 to 1e-4.
+#: loss. Set by hand; constants.md: insensitive from 1e-8 to 1e-4.
 WIDTH = 1e-6
 #: Distance from the null model at which a directional subgradient is taken, in units of the null
 #: intercept plus 1: far above rounding error, far below the distance to the next kink of a loss of
-#: up to 1e6 rows. Source: constants.md: nothing changes from 1e-11 to 1e-7.
+#: up to 1e6 rows. Set by hand; constants.md: insensitive from 1e-11 to 1e-7.
 NEARBY = 1e-9
-#: Relative difference of the upper and lower bound of the strength at which the search ends.
-#: Source: constants.md: nothing changes from 1e-11 to 1e-7.
+#: Relative difference of the upper and lower bound of the strength at which the search ends. Set by
+#: hand; constants.md: insensitive from 1e-11 to 1e-7.
 BOUNDS = 1e-9
-#: Most cutting planes of the search; one that needs more returns its upper bound. Source:
-#: constants.md: nothing changes from 100 to 400.
+#: Most cutting planes of the search; one that needs more returns its upper bound. Set by hand;
+#: constants.md: insensitive from 100 to 400.
 MOST_CUTS = 200
-#: Most cutting planes times columns: 32 MB of float64 in the linear program. Source: constants.md:
-#: nothing changes from 1 << 21 to 1 << 23.
+#: Most cutting planes times columns: 32 MB of float64 in the linear program. Set by hand;
+#: constants.md: insensitive from 1 << 21 to 1 << 23.
 MOST_ENTRIES = 1 << 22
 #: Entry of a scaled dual vector beyond which, if the vector is still in the dual ball, the norm
-#: counts as 0. Source: constants.md: nothing changes from 1e98 to 1e102.
+#: counts as 0. Set by hand; constants.md: insensitive from 1e98 to 1e102.
 LARGEST_ENTRY = 1e100
 #: Factor between trials of that scale. Set by hand.
 STRETCH = 1e6

@@ -25,8 +25,8 @@ from auctor.solvers.specs import tree_of
 #: 0.95 times the passes and 1.03 times the CPU seconds (2 cases), 3 takes 1.50 times the passes and
 #: 1.09 times the CPU seconds (2 cases).
 GROWTH = 1.5
-#: Share of all columns above which the working set is not copied: all columns are taken. Source:
-#: constants.md: from 0.175 to 0.925 passes change by less than 5 % (3 cases).
+#: Share of all columns above which the working set is not copied: all columns are taken. Set by
+#: hand; constants.md: from 0.175 to 0.925 passes change by less than 5 % (3 cases).
 WHOLE = 0.7
 #: Relative tolerance of the conjugate gradients. Source: constants.md: 0.05 changes passes by less
 #: than 3 % (8 cases), 0.8 takes 1.33 times the passes (5 cases) and fails in 3 cases.

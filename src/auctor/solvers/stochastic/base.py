@@ -27,8 +27,8 @@ RANGE_BATCHES = 20
 #: driver" rule). Source: constants.md: 1.05 takes 0.89 times the CPU seconds (4 cases), 1.8 takes
 #: 1.52 times the passes and 1.32 times the CPU seconds (4 cases).
 BOLD = 1.2
-#: Step size, relative to the first, below which the solver has stalled. Source: constants.md:
-#: nothing changes from 1e-14 to 1e-10.
+#: Step size, relative to the first, below which the solver has stalled. Set by hand; constants.md:
+#: insensitive from 1e-14 to 1e-10.
 LEAST_STEP = 1e-12
 
 

@@ -20,18 +20,19 @@ from auctor.solvers.memory import memory_of
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import After, Relay, Stage
 
-#: Least diagonal entry of a usable Cholesky factor, as a share of the largest. Source:
-#: constants.md: nothing changes from 1e-8 to 1e-4.
+#: Least diagonal entry of a usable Cholesky factor, as a share of the largest. Set by hand;
+#: constants.md: insensitive from 1e-8 to 1e-4.
 REGULAR = 1e-6
 #: Square roots of eigenvalues below this share of the largest are rounding error; their directions
-#: are dropped. Source: constants.md: from 1e-9 to 1e-5 passes change by less than 1 % (1 case).
+#: are dropped. Set by hand; constants.md: from 1e-9 to 1e-5 passes change by less than 1 % (1
+#: case).
 RANK = 1e-7
 #: Steps in the span of the rows by the first solver of the table: coordinate ascent on the dual if
-#: its needs are met, which is slow if one direction dominates the rows. Source: constants.md:
-#: nothing changes from 10 to 40.
+#: its needs are met, which is slow if one direction dominates the rows. Set by hand; constants.md:
+#: insensitive from 10 to 40.
 FIRST_STEPS = 20
 #: Steps in the span of the rows by the second solver. Then the solve moves to all columns: by then
-#: rounding errors of the Gram matrix have ended progress. Source: constants.md: nothing changes
+#: rounding errors of the Gram matrix have ended progress. Set by hand; constants.md: insensitive
 #: from 30 to 120.
 NEXT_STEPS = 60
 #: Relative difference of the columns' scales up to which a `Span` is shared along a path: some

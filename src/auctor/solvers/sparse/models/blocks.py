@@ -18,8 +18,8 @@ from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian
 from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 
-#: Blocks of up to this many columns are minimised exactly, through their eigenvectors. Source:
-#: constants.md: nothing changes from 32 to 128.
+#: Blocks of up to this many columns are minimised exactly, through their eigenvectors. Set by hand;
+#: constants.md: insensitive from 32 to 128.
 TURNED_SIZE = 64
 #: Sweeps before the first extrapolation. Source: constants.md: 4 takes 0.86 times the passes and
 #: 0.93 times the CPU seconds (7 cases), 16 takes 1.06 times the passes (6 cases); no gain in CPU

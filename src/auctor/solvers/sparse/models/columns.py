@@ -13,7 +13,7 @@ from auctor.solvers.memory import memory_of
 from auctor.solvers.sparse.models.shared import InterceptRow
 
 #: Least curvature of a column, as a share of what it would be if every row had the curvature of the
-#: row with the most. Source: constants.md: from 1e-8 to 1e-4 passes change by less than 3 % (2
+#: row with the most. Set by hand; constants.md: from 1e-8 to 1e-4 passes change by less than 3 % (2
 #: cases).
 LEAST_CURVATURE = 1e-6
 #: Curvature added to every column, as a share of its own. Set by hand.

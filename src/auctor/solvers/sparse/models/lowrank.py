@@ -25,8 +25,8 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import MOST_TRIALS
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
-#: Steps in a row without a new least value after which the solver has stalled. Source:
-#: constants.md: nothing changes from 50 to 200.
+#: Steps in a row without a new least value after which the solver has stalled. Set by hand;
+#: constants.md: insensitive from 50 to 200.
 MOST_WITHOUT_PROGRESS = 100
 #: Squared change of a coordinate, as a share of its scale, below which a pass has converged. Set by
 #: hand.
@@ -253,7 +253,7 @@ BUDGETS: dict[str, Callable[[int, float], float]] = {
     "constant": lambda k, rate: rate,
 }
 #: Passes of coordinate descent in one outer iteration, at most: bounds a rate that was set too
-#: high. Source: constants.md: nothing changes from 500 to 2000.
+#: high. Set by hand; constants.md: insensitive from 500 to 2000.
 MOST_PASSES = 1000
 
 

@@ -16,20 +16,20 @@ from auctor.problem.hessian import Hessian
 from auctor.solvers.sparse.models.columns import damping, floor_of
 from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 
-#: Sweeps of coordinate descent before Newton steps on the support are tried. Source: constants.md:
-#: from 50 to 200 passes change by less than 3 % (9 cases).
+#: Sweeps of coordinate descent before Newton steps on the support are tried. Set by hand;
+#: constants.md: from 50 to 200 passes change by less than 3 % (9 cases).
 SWEEPS = 100
 #: Added to the diagonal of a singular matrix, for a unit diagonal, before a Newton step on the
-#: support: far above machine epsilon, far below any curvature that matters. Source: constants.md:
-#: nothing changes from 1e-13 to 1e-9.
+#: support: far above machine epsilon, far below any curvature that matters. Set by hand;
+#: constants.md: insensitive from 1e-13 to 1e-9.
 SINGULAR_RIDGE = 1e-11
 #: Factor by which a Newton step on the support may enlarge the largest weight. A longer step comes
-#: from a direction without curvature, and is dropped. Source: constants.md: nothing changes from
+#: from a direction without curvature, and is dropped. Set by hand; constants.md: insensitive from
 #: 2500 to 40000.
 LONGEST = 1e4
 #: Share of the terms subtracted from a diagonal entry that is added back. Where nearly all of an
-#: entry cancels, the rest is rounding error; this keeps it positive. Source: constants.md: from
-#: 1e-10 to 1e-6 passes change by less than 1 % (29 cases).
+#: entry cancels, the rest is rounding error; this keeps it positive. Set by hand; constants.md:
+#: from 1e-10 to 1e-6 passes change by less than 1 % (29 cases).
 CANCELLED = 1e-8
 
 
