@@ -6,7 +6,7 @@ from auctor.kernels.linalg import sorting
 
 def arrays():
     rng = np.random.default_rng(0)
-    for n in (0, 1, 2, 1000, sorting.RADIX_FROM, 2 * sorting.RADIX_FROM):
+    for n in (0, 1, 2, sorting.RADIX_WITH_ROWS_FROM, sorting.RADIX_FROM, 2 * sorting.RADIX_FROM):
         yield rng.standard_normal(n)
         yield np.round(rng.standard_normal(n))
         yield rng.standard_normal(n) * 10.0 ** rng.integers(-300, 300, n)

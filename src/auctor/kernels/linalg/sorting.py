@@ -19,10 +19,15 @@ KeyArray = npt.NDArray[np.uint64]
 AnyKeys = npt.NDArray[np.unsignedinteger[Any]]
 AnyRows = npt.NDArray[np.integer[Any]]
 
-#: Number of values from which the radix sort is used: for fewer, clearing and adding up the
-#: histograms of digits takes longer than numpy's sort. The two take the same time at about 2,000
-#: values without rows, and at about 4,000 with them.
-RADIX_FROM = 4096
+#: Number of values from which the radix sort is used instead of ``np.sort``, if only the values are
+#: sorted. Source: measured on 256 different random arrays in turn, 16 against 30 us for 1,000
+#: values, 36 against 38 us for 2,000 and 96 against 59 us for 4,000. (One array again and again is
+#: no measurement: the processor learns its branches, and ``np.sort`` looks three times as fast.)
+RADIX_FROM = 2048
+#: The same for sorting values with their rows or another array, where the alternative is a stable
+#: ``np.argsort``. Source: measured as above, 16 against 23 us for 300 values, 33 against 26 us for
+#: 600 and 268 against 74 us for 4,000.
+RADIX_WITH_ROWS_FROM = 512
 
 #: The sign bit of a double, and all 64 bits.
 _SIGN = np.uint64(1 << 63)
@@ -176,7 +181,7 @@ def ascending_with(values: FloatArray, companion: FloatArray) -> tuple[FloatArra
     >>> ascending_with(np.array([3.0, -1.0]), np.array([0.1, 0.2]))
     (array([-1.,  3.]), array([0.2, 0.1]))
     """
-    if values.shape[0] < RADIX_FROM:
+    if values.shape[0] < RADIX_WITH_ROWS_FROM:
         order = np.argsort(values, kind="stable")
         return values[order], companion[order]
     keys, moved = _radix_sort(_fresh_keys(values), companion.copy().view(np.uint64))
@@ -197,7 +202,7 @@ def ascending_rows(values: FloatArray, rows: IntArray) -> tuple[FloatArray, AnyK
     n = values.shape[0]
     small = n == 0 or int(rows[-1]) < 1 << 32
     moved: AnyKeys = rows.astype(np.uint32) if small else rows.astype(np.uint64)
-    if n < RADIX_FROM:
+    if n < RADIX_WITH_ROWS_FROM:
         order = np.argsort(values, kind="stable")
         return values[order], moved[order]
     keys, sorted_rows = _radix_sort(_keys(values, values.view(np.uint64)), moved)
@@ -214,7 +219,7 @@ def ascending_order(values: FloatArray) -> KeyArray:
     array([1, 2, 0], dtype=uint64)
     """
     n = values.shape[0]
-    if n < RADIX_FROM:
+    if n < RADIX_WITH_ROWS_FROM:
         return np.argsort(values, kind="stable").astype(np.uint64)
     order = _radix_sort(_fresh_keys(values), np.arange(n, dtype=np.uint64))[1]
     assert order is not None
