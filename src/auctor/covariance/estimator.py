@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -29,10 +30,24 @@ ADAPTIVE_ROUNDS = 2
 ADAPTIVE_FLOOR = 0.05
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
-    """Base class of the estimators with a fixed and with a chosen strength."""
+    """Base class of the estimators with a fixed and with a chosen strength.
 
-    store_precision = True
+    `SparseInverseCovariance` describes the parameters.
+    """
+
+    penalise_diagonal: bool = False
+    weights: Any = None
+    standardise: bool | str = False
+    solver: Any = "auto"
+    tol: float = 1e-4
+    max_iter: int = 200
+    max_seconds: float | None = None
+    n_threads: int | None = None
+    assume_centered: bool = False
+
+    store_precision = True  # a parameter of scikit-learn's class, fixed here
 
     @property
     def partial_correlation_(self) -> FloatArray:
@@ -108,6 +123,7 @@ def correlation(S: FloatArray, deviation: FloatArray) -> FloatArray:
     return scaled
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseInverseCovariance(GraphEstimator):
     """Sparse inverse covariance (graphical lasso) with a certified gap.
 
@@ -184,30 +200,7 @@ class SparseInverseCovariance(GraphEstimator):
     2008; Hsieh et al. 2011; Scheinberg, Rish 2009.
     """
 
-    def __init__(
-        self,
-        strength: float = 0.1,
-        *,
-        penalise_diagonal: bool = False,
-        weights: Any = None,
-        standardise: bool | str = False,
-        solver: Any = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        max_seconds: float | None = None,
-        n_threads: int | None = None,
-        assume_centered: bool = False,
-    ) -> None:
-        super().__init__(assume_centered=assume_centered)
-        self.strength = strength
-        self.penalise_diagonal = penalise_diagonal
-        self.weights = weights
-        self.standardise = standardise
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.n_threads = n_threads
+    strength: float = field(default=0.1, kw_only=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows X.

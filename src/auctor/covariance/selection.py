@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from auctor.covariance.inputs import Penalties, normal_scores, penalty_factors
 from auctor.covariance.path import path_strengths
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseInverseCovarianceCV(GraphEstimator):
     """Sparse inverse covariance whose strength is chosen from a path.
 
@@ -72,40 +74,12 @@ class SparseInverseCovarianceCV(GraphEstimator):
     array([[0, 1]])
     """
 
-    def __init__(
-        self,
-        strengths: Any = 20,
-        *,
-        criterion: str = "likelihood",
-        cv: Any = 5,
-        ebic_gamma: float = 0.5,
-        refit_graph: bool = False,
-        random_state: Any = None,
-        penalise_diagonal: bool = False,
-        weights: Any = None,
-        standardise: bool | str = False,
-        solver: Any = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        max_seconds: float | None = None,
-        n_threads: int | None = None,
-        assume_centered: bool = False,
-    ) -> None:
-        super().__init__(assume_centered=assume_centered)
-        self.strengths = strengths
-        self.criterion = criterion
-        self.cv = cv
-        self.ebic_gamma = ebic_gamma
-        self.refit_graph = refit_graph
-        self.random_state = random_state
-        self.penalise_diagonal = penalise_diagonal
-        self.weights = weights
-        self.standardise = standardise
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.n_threads = n_threads
+    strengths: Any = field(default=20, kw_only=False)
+    criterion: str = "likelihood"
+    cv: Any = 5
+    ebic_gamma: float = 0.5
+    refit_graph: bool = False
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows X.

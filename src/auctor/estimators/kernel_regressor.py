@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import RegressorMixin
 
-from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import Option, ParameterError
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, Target
 from auctor.estimators.base import issue_warnings
-from auctor.estimators.kernel import Kernel, KernelEstimator
-from auctor.kernel_machine.machine import combine, regression, solve_dual, solve_ridge
+from auctor.estimators.kernel import KernelEstimator
+from auctor.training.kernel import (
+    KernelRegressorParameters,
+    check_kernel_regressor,
+    train_kernel_regressor,
+)
+from auctor.training.parameters import parameters_of
 
 
-class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
+# A dataclass of its own, so that errors on unknown parameters name this class.
+@dataclass(eq=False, repr=False)
+class KernelRegressor(RegressorMixin, KernelEstimator, KernelRegressorParameters):  # type: ignore[misc]
     """Regression by a function that is linear in a kernel's features.
 
     Minimises ``|f|^2/2 + C sum_i w_i loss(y_i - f(x_i) - b)``. The loss of a residual r is the
@@ -62,75 +67,20 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
 
     _for_the_other_kind = "KernelClassifier"
 
-    def __init__(
-        self,
-        kernel: Kernel = "rbf",
-        *,
-        loss: str = "epsilon_insensitive",
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shift: float = 0.0,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 10_000,
-        cache_bytes: int = 1 << 29,
-        n_threads: int | None = None,
-    ) -> None:
-        self.kernel, self.loss, self.C, self.gamma = kernel, loss, C, gamma
-        self.epsilon, self.shift = epsilon, shift
-        self.degree, self.coef0 = degree, coef0
-        self.tol, self.max_iter, self.cache_bytes = tol, max_iter, cache_bytes
-        self.n_threads = n_threads
-
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        self._check_shared()
-        check_choice(self._who, "loss", self.loss, ("epsilon_insensitive", "squared"))
-        check_real(self._who, "epsilon", self.epsilon, low=0.0)
-        check_real(self._who, "shift", self.shift)
-        if self.loss == "squared" and self.shift != 0.0:
-            raise ParameterError(
-                self._who,
-                needs="the epsilon-insensitive loss for a shift",
-                got=f"shift={self.shift:g} with the squared loss",
-                todo="Use {option}, or add the shift to y.",
-                option=Option("loss", "epsilon_insensitive"),
-            )
+        check_kernel_regressor(self._who, self)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, numbers y and optional row weights, which multiply C."""
         self.check_parameters()
         matrix = self._matrix(X, reset=True)
         n = matrix.shape[0]
-        target = self._read_numbers(y, n)
-        weight = self._read_weight(sample_weight, n)
-        caps = np.full(n, float(self.C)) if weight is None else self.C * weight
-        kept = np.flatnonzero(caps)
-        target, caps = target[kept], caps[kept]
-        points = self._points(matrix, kept, weight)
-        found = []
-        if self.loss == "squared":  # a linear system instead of a dual with bounds
-            beta, intercept, gap = solve_ridge(points, target, caps, self._who)
-            self.n_iter_ = 1
-        else:
-            dual = regression(target, caps, self.epsilon, self.shift)
-            one = solve_dual(points, dual, self._limits())
-            # Each row has two dual variables, one for either side of the tube.
-            beta, intercept, gap = (
-                one.beta[: kept.size] + one.beta[kept.size :],
-                one.intercept,
-                one.gap,
-            )
-            self.n_iter_ = one.n_iter
-            found = [one]
-        model, support = combine(
-            points, [(np.arange(kept.size), beta)], [intercept], self.n_threads
-        )
-        self._keep(kept, model, support)
-        self.gap_ = gap / float(caps.sum())
-        issue_warnings(self._warn(found))
+        target = Target(self._read_numbers(y, n), self._read_weight(sample_weight, n))
+        given = parameters_of(KernelRegressorParameters, self)
+        trained = train_kernel_regressor(self._who, given, matrix, target)
+        self._keep(trained)
+        issue_warnings(trained.warnings)
         return self
 
     def predict(self, X: Any) -> FloatArray:

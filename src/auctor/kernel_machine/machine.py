@@ -23,6 +23,7 @@ from auctor.kernel_machine.dual import (
     solve_matrix,
 )
 from auctor.kernel_machine.functions import KernelFunction
+from auctor.kernel_machine.parameters import KernelParameters
 from auctor.kernel_machine.points import (
     CalledPoints,
     GivenPoints,
@@ -47,30 +48,6 @@ PREDICTED_ROWS = 1024
 #: Negative eigenvalue of a whole kernel matrix, as a share of its largest entry, from which the
 #: kernel counts as indefinite: far above the rounding error of float64.
 INDEFINITE_SHARE = 1e-8
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Tolerance, limits and resources of a solve.
-
-    Parameters
-    ----------
-    tol : float > 0
-        Violation of the optimality conditions to reach, in units of the margin or the target.
-    max_iter : int
-        Largest number of blocks of variables to solve.
-    cache_bytes : int
-        Memory for kernel rows.
-    n_threads : int, optional
-    who : str
-        Name used in error messages.
-    """
-
-    tol: float = 1e-3
-    max_iter: int = 10_000
-    cache_bytes: int = 1 << 29
-    n_threads: int | None = None
-    who: str = "auctor"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +92,23 @@ class KernelModel:
 
 
 def make_points(
-    matrix: Any, kernel: KernelFunction | Callable[[Any, Any], Any] | None, limits: Limits
+    matrix: Any,
+    kernel: KernelFunction | Callable[[Any, Any], Any] | None,
+    tol: float,
+    who: str,
 ) -> Points:
-    """Points for a kernel function or a callable; with None, for a matrix of kernel values."""
+    """Points for a kernel function or a callable; with None, for a matrix of kernel values.
+
+    Kernel values are float32 if their rounding error is small beside the tolerance ``tol``.
+    """
     if kernel is None:
         return GivenPoints(matrix)
     if not isinstance(kernel, KernelFunction):
-        return CalledPoints(matrix, kernel, limits.who)
+        return CalledPoints(matrix, kernel, who)
     largest = float(squared_lengths(matrix).max(initial=0.0)) * kernel.scale
     small = matrix.shape[0] <= EXACT_SIZE
     rounding = float(np.finfo(np.float32).eps) * largest
-    double = small or rounding > ROUNDING_SHARE * limits.tol
+    double = small or rounding > ROUNDING_SHARE * tol
     return ProductPoints(matrix, kernel, np.float64 if double else np.float32)
 
 
@@ -167,17 +150,17 @@ def regression(y: FloatArray, caps: FloatArray, epsilon: float, shift: float) ->
     )
 
 
-def solve_dual(points: Points, dual: Dual, limits: Limits) -> DualSolution:
+def solve_dual(points: Points, dual: Dual, given: KernelParameters, who: str) -> DualSolution:
     """Solve the dual: with the whole matrix if there are few variables, otherwise on blocks."""
     with quiet_blas():
         if dual.target.size <= EXACT_SIZE:
-            tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), limits.tol)
+            tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), given.tol)
             found = solve_matrix(whole_matrix(points), dual, tol, EXACT_ROUNDS)
-            if found.violation <= limits.tol:
+            if found.violation <= given.tol:
                 return found
-        threads = available_threads(limits.n_threads)
-        cache = RowCache(points, limits.cache_bytes, threads, limits.who)
-        return solve_blocks(cache, dual, limits.tol, limits.max_iter, limits.who)
+        threads = available_threads(given.n_threads)
+        cache = RowCache(points, given.cache_bytes, threads, who)
+        return solve_blocks(cache, dual, given.tol, given.max_iter, who)
 
 
 def solve_ridge(

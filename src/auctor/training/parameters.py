@@ -7,7 +7,7 @@ training function takes an instance of these classes, never an estimator.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -84,10 +84,16 @@ class SearchParameters(ClassifierParameters):
     refit: bool = True
 
 
-P = TypeVar("P", bound=LinearParameters)
+class Parameters(Protocol):
+    """A dataclass of parameters, of a linear fit or another one."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
-def parameters_of(kind: type[P], source: LinearParameters) -> P:
+P = TypeVar("P", bound=Parameters)
+
+
+def parameters_of(kind: type[P], source: Parameters) -> P:
     """An instance of ``kind`` with the values of an object that has at least its fields.
 
     Examples
