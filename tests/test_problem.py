@@ -372,3 +372,17 @@ def test_the_unit_of_a_tolerance_is_at_most_the_null_loss():
         problem = make(Logistic(), L2(1e-3), scale=scale)
         assert 0.0 < problem.tolerance(1.0) <= problem.null.excess
     assert make(Logistic(), L2(1e-3)).tolerance(1.0) == problem.null.excess
+
+
+@pytest.mark.parametrize("penalty", [L2(1e-2), NoPenalty()], ids=["certified", "violation"])
+def test_the_gradient_of_the_null_model_is_computed_once(penalty):
+    X, y = np.random.default_rng(0).normal(size=(60, 5)), np.resize([1.0, -1.0, -1.0], 60)
+    problem = Problem(Logistic(), penalty, as_data(X, y))
+    point = problem.evaluate(problem.start())
+    problem.certificate(point)
+    assert problem.counts.passes == 1
+    unit = problem.unit  # the gap of the null model, or its largest gradient entry
+    # The violation's unit also takes the squares of the columns, for the rounding error.
+    assert problem.counts.passes == (1 if problem.certifiable else 2)
+    alone = Problem(Logistic(), penalty, as_data(X, y))
+    assert alone.unit == unit

@@ -64,6 +64,20 @@ class NullModel:
         floor = self._loss.infimum(target)
         return max(self.loss - floor, SMALLEST_NULL * (zero - floor))
 
+    def learn(self, point: Point) -> None:
+        """Keep the gradient of a point that is the null model, so that it is computed only once.
+
+        Most solves start there and need the gradient anyway.
+        """
+        problem = point.problem
+        if self._known is not None or not point.exact or problem.coef(point.w).any():
+            return
+        if (
+            self.intercept == problem.intercept(point.w)
+            and with_best_intercept(problem, point) is point
+        ):
+            self._known = point.w, point.gradient
+
     def gap(self, problem: Problem) -> float:
         """Duality gap of the null model, a bound on the gain of any model; `excess` if kinked.
 
@@ -84,6 +98,8 @@ class NullModel:
         """Largest gradient entry of the null model, at least the rounding error of such sums."""
         if self._slope is None:
             start = problem.evaluate(problem.start())
+            if self._known is not None and np.array_equal(self._known[0], start.w):
+                start = start.with_gradient(self._known[1])
             sizes = np.abs(start.dscores)
             squares = problem.columns.weighted_squares(sizes)
             steepest = float(np.abs(start.gradient).max(initial=0.0))

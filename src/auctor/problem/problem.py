@@ -285,7 +285,10 @@ class Problem:
 
         If the problem has no dual, the gap is the largest violation of the optimality conditions.
         """
-        return certificate(self, point, dual)
+        found = certificate(self, point, dual)
+        if dual is None and point.problem is self:
+            self.null.learn(point)
+        return found
 
     def certify(self, point: Point, dual: Point | None = None) -> tuple[Point, Certificate]:
         """A certified gap after minimising over the intercept, and the better of both points."""
