@@ -11,9 +11,9 @@ protocol:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from auctor.core.capability import Capability, Kind
 from auctor.core.curvature import Curvature
 from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Offers
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from auctor.core.evaluation import Evaluation
 
 C = TypeVar("C", bound=Loss)
+
+#: Words of errors about losses.
+LOSS = Kind("a loss that offers it", "another loss", repr)
 
 
 class Curved(Loss, Protocol):
@@ -176,67 +179,47 @@ class ScaleInvariantLoss(Loss, Protocol):
         """The best constant to add to all scores; not used for shift-invariant losses."""
 
 
-@dataclass(frozen=True)
-class Capability(Generic[C]):
-    """A capability of losses: whether a loss has it, and the loss with the type that says so.
-
-    Examples
-    --------
-    >>> from auctor.losses import Hinge, PairwiseHinge
-    >>> COMPILED.of(Hinge()).closed_prox, COMPILED.find(PairwiseHinge())
-    (True, None)
-    """
-
-    words: str
-    has: Callable[[Loss], bool]
-
-    def find(self, loss: Loss) -> C | None:
-        """The loss, if it has the capability."""
-        return cast(C, loss) if self.has(loss) else None
-
-    def of(self, loss: Loss) -> C:
-        """The loss; an `IncompatibleError` if it lacks the capability."""
-        found = self.find(loss)
-        if found is None:
-            raise lacking(loss, self.words)
-        return found
-
-
 def lacking(loss: Loss, words: str) -> IncompatibleError:
     """The error of a loss that does not have what was asked of it."""
-    return IncompatibleError(
-        f"A solver that uses {words}",
-        needs="a loss that offers it",
-        got=repr(loss),
-        todo="Use another solver, or another loss.",
-    )
+    return LOSS.lacks(loss, words)
+
+
+def loss_capability(words: str, has: Callable[[Loss], bool]) -> Capability[Loss, C]:
+    """A capability of losses."""
+    return Capability(words, has, LOSS)
 
 
 def _flagged(flag: Offers) -> Callable[[Loss], bool]:
     return lambda loss: flag in loss.offers
 
 
-CURVED: Capability[Curved] = Capability("the curvature", lambda loss: loss.order >= 2)
-CONJUGATED: Capability[Conjugated] = Capability("the conjugate", _flagged(Offers.CONJUGATE))
-SMOOTHABLE: Capability[Smoothable] = Capability("a smoothed form", _flagged(Offers.SMOOTHING))
-TANGENTIAL: Capability[Tangential] = Capability(
+CURVED: Capability[Loss, Curved] = loss_capability("the curvature", lambda loss: loss.order >= 2)
+CONJUGATED: Capability[Loss, Conjugated] = loss_capability(
+    "the conjugate", _flagged(Offers.CONJUGATE)
+)
+SMOOTHABLE: Capability[Loss, Smoothable] = loss_capability(
+    "a smoothed form", _flagged(Offers.SMOOTHING)
+)
+TANGENTIAL: Capability[Loss, Tangential] = loss_capability(
     "a plane below its unsmoothed form", _flagged(Offers.TANGENT)
 )
-CENTRABLE: Capability[Centrable] = Capability(
+CENTRABLE: Capability[Loss, Centrable] = loss_capability(
     "a smoothed form that can be centred", _flagged(Offers.CENTRING)
 )
-SHIFTABLE: Capability[Shiftable] = Capability(
+SHIFTABLE: Capability[Loss, Shiftable] = loss_capability(
     "a form for a constant added to all scores", _flagged(Offers.SHIFTS)
 )
-SORTING: Capability[Sorting] = Capability("reusable sorted scores", _flagged(Offers.SORTING))
-COMPILED: Capability[PointwiseLoss] = Capability(
+SORTING: Capability[Loss, Sorting] = loss_capability(
+    "reusable sorted scores", _flagged(Offers.SORTING)
+)
+COMPILED: Capability[Loss, PointwiseLoss] = loss_capability(
     "a compiled form per row", _flagged(Offers.COMPILED)
 )
-PAIRED: Capability[PairLoss] = Capability("a form over pairs", _flagged(Offers.PAIRS))
-THRESHOLDED: Capability[ThresholdLoss] = Capability(
+PAIRED: Capability[Loss, PairLoss] = loss_capability("a form over pairs", _flagged(Offers.PAIRS))
+THRESHOLDED: Capability[Loss, ThresholdLoss] = loss_capability(
     "a form over rows with a threshold", _flagged(Offers.THRESHOLD)
 )
-SCALE_INVARIANT: Capability[ScaleInvariantLoss] = Capability(
+SCALE_INVARIANT: Capability[Loss, ScaleInvariantLoss] = loss_capability(
     "scores whose scale does not matter", lambda loss: loss.scale_invariant
 )
 

@@ -21,7 +21,7 @@ class Data(Protocol):
     """A design matrix with its target: sizes, a target and two products.
 
     Nothing else may be assumed of a data set. ``access`` says what else it offers; each flag stands
-    for one of the protocols below.
+    for one of the protocols below, which `auctor.core.data_capabilities` finds.
     """
 
     @property
@@ -114,7 +114,7 @@ class ColumnAccess(Stored, Protocol):
 class ColumnSubsets(Stored, Protocol):
     """Data sets with some of the columns: `Access.SUBSETS`."""
 
-    def only(self, index: IntArray) -> FullData:
+    def only(self, index: IntArray) -> Stored:
         """The columns ``index`` with the targets of all rows."""
 
 
@@ -131,7 +131,7 @@ class DenseCopies(Stored, Protocol):
 class Retargetable(Stored, Protocol):
     """The same matrix for several targets: `Access.RETARGET`."""
 
-    def with_target(self, target: Target) -> FullData:
+    def with_target(self, target: Target) -> Stored:
         """The same matrix with another target."""
 
 

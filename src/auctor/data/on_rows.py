@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auctor.core.capabilities import CENTRABLE, CURVED, TANGENTIAL, Capability, conjugate
+from auctor.core.capabilities import CENTRABLE, CURVED, TANGENTIAL, conjugate, loss_capability
+from auctor.core.capability import Capability
 from auctor.core.curvature import Curvature
 from auctor.core.needs import Splits
 from auctor.core.protocols import Loss
@@ -200,7 +201,7 @@ def _row_conjugate(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray
 
 
 def _row_tangent(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) -> float | None:
-    """The share of the offset of a plane below the unsmoothed loss, or None."""
+    """The shard's part of the constant term of a plane below the exact loss; None without one."""
     if not part.share:
         return 0.0
     found = TANGENTIAL.of(loss).tangent(scores, part.target)
@@ -334,7 +335,7 @@ class PartedThresholdLoss(Loss, Protocol):
         """The conjugate at slopes that correspond to these flips."""
 
 
-PARTED: Capability[PartedThresholdLoss] = Capability(
+PARTED: Capability[Loss, PartedThresholdLoss] = loss_capability(
     "sums over parts of the rows around a threshold", lambda loss: loss.splits is Splits.THRESHOLD
 )
 

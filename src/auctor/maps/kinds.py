@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from auctor.core.checks import check_vector
+from auctor.core.data_capabilities import ROWS
 from auctor.core.errors import DataError
 from auctor.core.needs import Access
-from auctor.core.protocols import Data, FullData
+from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_data
 from auctor.maps.base import MatrixTangent, ProductTangent, Tangent
@@ -56,7 +57,7 @@ class LinearMap:
 
     def rows(self, index: IntArray) -> LinearMap:
         """Some rows of the data."""
-        return LinearMap(cast(FullData, self.data).rows(index))
+        return LinearMap(ROWS.of(self.data).rows(index))
 
     def start(self, rng: np.random.Generator) -> FloatArray:
         """Zeros."""

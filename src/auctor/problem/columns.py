@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.needs import Access
-from auctor.core.protocols import Data, FullData, Loss, Penalty
+from auctor.core.data_capabilities import SECOND_ORDER
+from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import Array, FloatArray, IntArray
 
@@ -54,14 +54,15 @@ class ColumnStatistics:
         shift-invariant loss); columns are then centred.
     """
 
-    def __init__(self, data: FullData, counts: Counts, free: bool) -> None:
+    def __init__(self, data: Data, counts: Counts, free: bool) -> None:
         self._data, self._counts, self.free = data, counts, free
+        self._exact = SECOND_ORDER.find(data)
         self._spread: dict[bool, FloatArray] = {}
 
     @property
     def exact(self) -> bool:
         """Whether `weighted_squares` are exact."""
-        return Access.SECOND_ORDER in self._data.access
+        return self._exact is not None
 
     @cached_property
     def squares(self) -> FloatArray:
@@ -72,10 +73,10 @@ class ColumnStatistics:
 
     def weighted_squares(self, h: FloatArray) -> FloatArray:
         """Diagonal of ``X.T @ diag(h) @ X``; unless ``exact``, h is replaced by its mean."""
-        if not self.exact:
+        if self._exact is None:
             return float(h.sum()) * self.squares
         self._counts.passes += 1
-        return self._data.square_gradient(h)
+        return self._exact.square_gradient(h)
 
     def moments(self, share: FloatArray) -> Moments:
         """Mean (0 unless ``free``), mean square, and variance around that mean."""

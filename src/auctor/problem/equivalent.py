@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from auctor.core.data_capabilities import SUBSETS
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray, IntArray, TreeSpec
@@ -50,7 +51,7 @@ def column_problem(problem: Problem, chosen: IntArray, tree: TreeSpec) -> Proble
     penalty: Penalty = TreeNorm(tree, chosen.size)
     if spec is not None:
         penalty = Separable(spec.l1[chosen], spec.l2[chosen])
-    data = problem.data.only(chosen)
+    data = SUBSETS.of(problem.data).only(chosen)
     return Problem(
         problem.loss, penalty, data, fit_intercept=problem.fit_intercept, counts=Counts()
     )

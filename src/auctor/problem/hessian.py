@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from auctor.core.curvature import Curvature
+from auctor.core.data_capabilities import DENSE, GRAM, ROWS, SECOND_ORDER, STORED
 from auctor.core.linalg import Solve, floored, spd_solve
 from auctor.core.needs import Access
-from auctor.core.protocols import FullData
+from auctor.core.protocols import Data, GramMatrices
 from auctor.core.result import Counts
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, IntArray
@@ -69,7 +70,7 @@ class Hessian:
 
     def __init__(
         self,
-        data: FullData,
+        data: Data,
         curvature: Curvature,
         ridge: FloatArray,
         has_intercept: bool,
@@ -81,6 +82,7 @@ class Hessian:
         self._has_intercept, self._counts = has_intercept, counts
         self._columns = ColumnStatistics(data, counts, False) if columns is None else columns
         self._kept = RowParts() if kept is None else kept
+        self._fused = None if curvature.by_pairs else SECOND_ORDER.find(data)
 
     def _join(self, columns: FloatArray, last: float) -> FloatArray:
         return np.append(columns, last) if self._has_intercept else columns
@@ -102,9 +104,8 @@ class Hessian:
         d = self._data.n_columns
         coef, offset = v[:d], float(v[-1]) if self._has_intercept else 0.0
         self._counts.passes += 2
-        fused = Access.SECOND_ORDER in self._data.access
-        if fused and not self.by_pairs:
-            pulled, total = self._data.sandwich(self._curvature.diagonal, coef, offset)
+        if self._fused is not None:
+            pulled, total = self._fused.sandwich(self._curvature.diagonal, coef, offset)
         else:
             z = self._curvature.without_factors(self._data.scores(coef, offset))
             pulled, total = self._data.gradient(z), float(z.sum())
@@ -127,8 +128,8 @@ class Hessian:
     def matrix(self) -> FloatArray:
         """The full matrix; for pair losses through a dense copy of the data."""
         if not self.by_pairs:
-            return self._matrix_from(self._data, self._curvature.diagonal)
-        X = self._data.to_dense()
+            return self._matrix_from(GRAM.of(self._data), self._curvature.diagonal)
+        X = DENSE.of(self._data).to_dense()
         if self._has_intercept:
             X = np.column_stack([X, np.ones(self._data.n_rows)])
         self._counts.passes += 2
@@ -138,13 +139,14 @@ class Hessian:
         full[np.diag_indices_from(full)] += self._ridge
         return full
 
-    def _matrix_from(self, data: FullData, h: FloatArray) -> FloatArray:
+    def _matrix_from(self, data: GramMatrices, h: FloatArray) -> FloatArray:
         """``[X 1]' diag(h) [X 1]`` of some rows, plus the low-rank part and the ridge."""
-        if Access.ROWS in data.access:
+        by_rows, all_entries = ROWS.find(data), STORED.of(self._data).n_entries
+        if by_rows is not None:
             active = np.flatnonzero(h)
             if active.size <= ACTIVE_SHARE * h.size:
-                data, h = data.rows(active), h[active]
-        self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
+                data, h = by_rows.rows(active), h[active]
+        self._counts.passes += data.gram_passes() * data.n_entries / max(1, all_entries)
         gram = data.gram(h)
         if self._has_intercept:
             # The row and column of the intercept: X'h and the sum of h.
@@ -238,22 +240,22 @@ class Hessian:
         The decision depends on the distinct rows of positive weight only, so that a weight of 2 and
         a repeated row give the same result.
         """
-        data = self._data
+        data, by_rows = GRAM.of(self._data), ROWS.find(self._data)
         small = data.n_entries * data.gram_passes() <= SMALL_WORK
-        if small or Access.ROWS not in data.access:
+        if small or by_rows is None:
             return True, 0
         rows = self._distinct
         # At least SAMPLE_RATIO rows per parameter; more if one pass over the data allows it.
         passes = data.gram_passes(rows)
         size = max(SAMPLE_RATIO * self._ridge.shape[0], int(rows.size * SAMPLE_PASSES / passes))
-        few = int(np.count_nonzero(data.duplicate_rows.total(h))) <= 2 * size
-        small = data.entries(rows) * passes <= SMALL_WORK
+        few = int(np.count_nonzero(by_rows.duplicate_rows.total(h))) <= 2 * size
+        small = by_rows.entries(rows) * passes <= SMALL_WORK
         return few or small or passes <= FULL_MATRIX_PASSES, size
 
     @cached_property
     def _distinct(self) -> IntArray:
         """First row of every group of equal rows of positive weight."""
-        duplicates, weight = self._data.duplicate_rows, self._data.target.weight
+        duplicates, weight = ROWS.of(self._data).duplicate_rows, self._data.target.weight
         first = duplicates.order[duplicates.starts]
         return first if weight is None else first[duplicates.total(weight) > 0.0]
 
@@ -271,7 +273,7 @@ class Hessian:
         second = partners(first)
         # Inverse-probability weights: a pair may be drawn for either of its rows.
         weight = total / size / (part[first] + part[second])
-        matrix = self._data.differences(first, second).gram(weight)
+        matrix = ROWS.of(self._data).differences(first, second).gram(weight)
         matrix[np.diag_indices_from(matrix)] += self._ridge
         return matrix
 
@@ -282,7 +284,8 @@ class Hessian:
         scaled diagonal: a row with most of a rare column is drawn for certain. The sums over j
         change slowly, and are computed again only if the total curvature has changed.
         """
-        duplicates, kept, whole = self._data.duplicate_rows, self._kept, float(h.sum())
+        data, kept, whole = ROWS.of(self._data), self._kept, float(h.sum())
+        duplicates = data.duplicate_rows
         # The total curvature changed by more than the factor DRIFT: new probabilities.
         if not whole < DRIFT * kept.total < DRIFT * DRIFT * whole:
             kept.total, kept.parts = whole, self._part_of_diagonal(h)
@@ -293,11 +296,11 @@ class Hessian:
         drawn, times = np.unique(draws, return_counts=True)
         rows = duplicates.order[duplicates.starts[drawn]]
         weight = times * (total / size) / part[drawn]
-        return self._matrix_from(self._data.rows(rows), weight)
+        return self._matrix_from(data.rows(rows), weight)
 
     def _part_of_diagonal(self, h: FloatArray) -> FloatArray:
         """``sum_j x_ij^2 / H_jj`` of every row, plus its part of the intercept."""
         self._counts.passes += 1
         diagonal = self._columns.weighted_squares(h) + self._ridge[: self._data.n_columns]
-        part = self._data.row_lengths(1.0 / floored(diagonal))
+        part = ROWS.of(self._data).row_lengths(1.0 / floored(diagonal))
         return part + 1.0 / max(float(h.sum()), np.finfo(float).tiny)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
 from auctor.core.capabilities import SORTING, smoothed
 from auctor.core.checks import check_vector
+from auctor.core.data_capabilities import ROWS, STORED
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Access, Need
-from auctor.core.protocols import Data, FullData, Loss, Penalty
+from auctor.core.needs import Need
+from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import Emptied
@@ -85,8 +85,7 @@ class Problem:
             loss, data = unplaced(loss), Emptied(self._constant.data, self.dropped)
         # If the rows are on other machines, `place` decides where the loss is evaluated.
         self.loss, placed = place(loss, data)
-        #: Typed with every capability; one may be used only if `provides` has its flag.
-        self.data = cast(FullData, placed)
+        self.data: Data = placed
         #: The data with all columns, for the same problem with another loss or penalty.
         self._given = given if self.dropped.size else placed
         self.fit_intercept = fit_intercept
@@ -135,7 +134,7 @@ class Problem:
 
     def on_rows(self, index: IntArray, counts: Counts) -> Problem:
         """The same problem on some of the rows, with its own counter of passes."""
-        rows = self.data.rows(index)
+        rows = ROWS.of(self.data).rows(index)
         return Problem(
             self.loss, self.penalty, rows, fit_intercept=self.fit_intercept, counts=counts
         )
@@ -162,17 +161,17 @@ class Problem:
     @property
     def n_entries(self) -> int:
         """Number of stored entries; rows times columns for data that only offer products."""
-        if self.data.access is Access.PRODUCTS:
-            return self.data.n_rows * self.n_columns
-        return self.data.n_entries
+        stored = STORED.find(self.data)
+        return self.data.n_rows * self.n_columns if stored is None else stored.n_entries
 
     @cached_property
     def n_distinct(self) -> int:
         """Number of distinct rows of positive weight; without row access all count as distinct."""
         weight = self.data.target.weight
-        if Access.ROWS not in self.data.access:
+        rows = ROWS.find(self.data)
+        if rows is None:
             return self.data.n_rows if weight is None else int(np.count_nonzero(weight))
-        duplicates = self.data.duplicate_rows
+        duplicates = rows.duplicate_rows
         if weight is None:
             return int(duplicates.starts.size)
         return int(np.count_nonzero(duplicates.total(weight)))

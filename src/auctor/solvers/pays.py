@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from auctor.core.capabilities import CENTRABLE, COMPILED, smoothed
+from auctor.core.data_capabilities import GRAM, ROWS
 from auctor.core.needs import Coupling, Need
+from auctor.core.protocols import RowAccess
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
@@ -85,20 +87,22 @@ def _curved(problem: Problem) -> bool:
 
 def _gram_passes(problem: Problem) -> float:
     """Cost of a Hessian in passes over the data; infinite if the data cannot make one."""
-    return problem.data.gram_passes() if Need.GRAM in problem.provides else math.inf
+    data = GRAM.find(problem.data)
+    return math.inf if data is None else data.gram_passes()
 
 
 def _reach(problem: Problem) -> float:
     """Mean squared length of a row divided by the strength; needs an l2 penalty on all columns."""
     inverse = 1.0 / problem.ridge[: problem.n_columns]
-    if Need.ROWS not in problem.provides:
+    data = ROWS.find(problem.data)
+    if data is None:
         return float(problem.column_squares @ inverse)
-    return float(problem.data.target.share @ problem.data.row_lengths(inverse))
+    return float(data.target.share @ data.row_lengths(inverse))
 
 
-def _dual_step(problem: Problem, lengths: FloatArray) -> float:
+def _dual_step(data: RowAccess, lengths: FloatArray) -> float:
     """Mean length of a dual step, in score units; equal rows move as one row of their weight."""
-    data, duplicates = problem.data, problem.data.duplicate_rows
+    duplicates = data.duplicate_rows
     steps = duplicates.total(data.target.share) ** 2 * lengths[duplicates.order[duplicates.starts]]
     return float(steps.sum())
 
@@ -118,8 +122,8 @@ def cheap_matrix(problem: Problem) -> bool:
 
 def rows_span(problem: Problem) -> bool:
     """Whether dense data have so few rows that solving in the span of the rows is faster."""
-    data, columns = problem.data, problem.n_columns
-    if columns < SPAN_COLUMNS or data.n_entries < SPAN_DENSITY * data.n_rows * columns:
+    rows, columns = problem.data.n_rows, problem.n_columns
+    if columns < SPAN_COLUMNS or problem.n_entries < SPAN_DENSITY * rows * columns:
         return False
     if problem.n_distinct > min(SPAN_ROWS, columns / SPAN_RATIO):
         return False
@@ -140,16 +144,16 @@ def dual_pays(problem: Problem) -> bool:
         return False
     if closed:
         return True
-    data = problem.data
+    data = ROWS.of(problem.data)
     lengths = data.row_lengths(1.0 / spec.l2)
     if few:  # the alternative is Newton, if a Hessian is cheap
         passes = _gram_passes(problem)
         newton = passes <= NEWTON_GRAM or not problem.loss.smooth
         limit = DUAL_STEP * (passes / NEWTON_PASSES if newton else 1.0)
-        return _dual_step(problem, lengths) <= limit
+        return _dual_step(data, lengths) <= limit
     # The alternative is L-BFGS, which needs few passes if the rows are short.
     long_rows = not problem.loss.smooth or float(data.target.share @ lengths) > WELL_CONDITIONED
-    return long_rows and _dual_step(problem, lengths) <= LONG_STEP
+    return long_rows and _dual_step(data, lengths) <= LONG_STEP
 
 
 def sweeps_pay(problem: Problem) -> bool:

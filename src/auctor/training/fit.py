@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 import numpy as np
 
-from auctor.core.needs import Access
-from auctor.core.protocols import Data, FullData, Loss, Penalty
+from auctor.core.data_capabilities import EVERYTHING
+from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage, watched_start, watched_state
@@ -193,9 +192,9 @@ def check_not_interrupted(solutions: Sequence[Solution]) -> None:
         raise KeyboardInterrupt
 
 
-def in_memory(data: Data) -> TypeGuard[FullData]:
+def in_memory(data: Data) -> bool:
     """Whether data have all capabilities, as arrays and sparse matrices in memory do."""
-    return Access.EVERYTHING in data.access
+    return EVERYTHING.has(data)
 
 
 def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:

@@ -10,6 +10,7 @@ import numpy as np
 
 from auctor.core.capabilities import COMPILED
 from auctor.core.checks import check_int
+from auctor.core.data_capabilities import ROWS
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
@@ -188,7 +189,7 @@ class DualCoordinateAscent:
         if self._polishes(problem, state, spec, active):
             loss, target = COMPILED.of(problem.loss), problem.data.target
             visits = kernels.free_step(
-                *problem.data.row_lines(), loss.kind, loss.param, loss.width, target.y,
+                *ROWS.of(problem.data).row_lines(), loss.kind, loss.param, loss.width, target.y,
                 state.distinct.share, state.q, _flat(spec)[1], state.order, active, ROUNDS, DROP,
                 state.u, state.w, intercept, state.spread,
             )  # fmt: skip
@@ -209,7 +210,7 @@ class DualCoordinateAscent:
         loss, target = COMPILED.of(problem.loss), problem.data.target
         return partial(
             kernels.dual_sweeps,
-            *problem.data.row_lines(),
+            *ROWS.of(problem.data).row_lines(),
             loss.kind,
             loss.param,
             loss.width,
@@ -275,7 +276,7 @@ def _distinct(problem: Problem, spec: SeparableSpec) -> tuple[Distinct, FloatArr
     A random projection sorts the rows so that equal rows are neighbours; neighbours with equal keys
     are then compared entry by entry.
     """
-    data, target = problem.data, problem.data.target
+    data, target = ROWS.of(problem.data), problem.data.target
     lines = data.row_lines()
     direction = np.random.default_rng(0).random(problem.n_columns + 1)
     keys, q = np.empty(data.n_rows), np.empty(data.n_rows)

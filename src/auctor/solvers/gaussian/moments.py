@@ -11,9 +11,9 @@ from scipy.linalg import eigh
 
 from auctor.core.checks import check_int
 from auctor.core.cost import product_passes
+from auctor.core.data_capabilities import DENSE, GRAM, ROWS, SECOND_ORDER
 from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
-from auctor.core.needs import Access
-from auctor.core.protocols import FullData as Data
+from auctor.core.protocols import Data
 from auctor.core.result import Counts
 from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import ClassRows, FloatArray, IntArray
@@ -141,7 +141,8 @@ def wide(data: Data) -> bool:
 
 def outnumbered(data: Data) -> bool:
     """Whether a class has fewer distinct rows of positive weight than there are columns."""
-    rows = (data.duplicate_rows.total(class_shares(data, side)) for side in data.target.classes)
+    duplicates = ROWS.of(data).duplicate_rows
+    rows = (duplicates.total(class_shares(data, side)) for side in data.target.classes)
     return min(int(np.count_nonzero(some)) for some in rows) < data.n_columns
 
 
@@ -192,7 +193,8 @@ def class_moments(
     mean = np.stack([data.gradient(class_shares(data, rows)) for rows in data.target.classes])
     if isinstance(covariance, str) and covariance == "diagonal":
         work.passes += 2
-        squares = [data.square_gradient(class_shares(data, rows)) for rows in data.target.classes]
+        square = SECOND_ORDER.of(data).square_gradient
+        squares = [square(class_shares(data, rows)) for rows in data.target.classes]
         variance = np.stack(squares) - mean * mean
         # Mean square less squared mean: variances that cancel are computed from centred columns.
         again = np.flatnonzero((variance < CANCELLED * mean * mean).any(axis=0))
@@ -210,7 +212,7 @@ def class_moments(
         )
     # Full covariances from Gram matrices, with entries outside the blocks or the band set to zero.
     mask = _mask(covariance, data.n_columns)
-    work.passes += data.gram_passes()
+    work.passes += GRAM.of(data).gram_passes()
     parts = []
     for rows, m in zip(data.target.classes, mean, strict=True):
         matrix = _class_covariance(data, rows, m, work)
@@ -224,11 +226,14 @@ def class_moments(
 
 def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Counts) -> FloatArray:
     """Covariance of one class, from its rows or, without row access, a weighted Gram matrix."""
-    by_row = Access.ROWS in data.access
-    gram = data.rows(rows.rows).gram(rows.share) if by_row else data.gram(class_shares(data, rows))
+    by_row = ROWS.find(data)
+    if by_row is None:
+        gram = GRAM.of(data).gram(class_shares(data, rows))
+    else:
+        gram = by_row.rows(rows.rows).gram(rows.share)
     matrix = gram - np.outer(mean, mean)
     again = np.flatnonzero(np.diag(matrix) < CANCELLED * mean * mean)
-    if again.size and not by_row:
+    if again.size and by_row is None:
         raise IncompatibleError(
             "GaussianDiscriminant",
             needs="columns with means of the size of their deviations, for data without row access",
@@ -290,10 +295,10 @@ def check_covariance(who: str, covariance: object) -> None:
 
 def _strips(data: Data, rows: ClassRows) -> list[tuple[FloatArray, FloatArray]]:
     """Dense copies of a class's rows in chunks of 32 MB, with the rows' weights."""
-    size = max(1, CHUNK_ENTRIES // data.n_columns)
+    size, by_row = max(1, CHUNK_ENTRIES // data.n_columns), ROWS.of(data)
     cuts = range(0, rows.rows.size, size)
     return [
-        (data.rows(rows.rows[low : low + size]).to_dense(), rows.share[low : low + size])
+        (by_row.rows(rows.rows[low : low + size]).to_dense(), rows.share[low : low + size])
         for low in cuts
     ]
 
@@ -369,7 +374,7 @@ def _inner_products(data: Data, centre: FloatArray, work: Counts) -> FloatArray:
     n = data.n_rows
     if n * data.n_columns <= DENSE_ENTRIES:
         work.passes += product_passes(n) - 1.0
-        X = data.to_dense()
+        X = DENSE.of(data).to_dense()
         X -= centre
         return X @ X.T
     work.passes += 2 * n

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.protocols import FullData as Data
+from auctor.core.data_capabilities import ROWS
+from auctor.core.protocols import Data
 from auctor.core.result import Counts
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
@@ -63,14 +64,15 @@ def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None
     d, noises = data.n_columns, []
     if counts is not None:
         counts.passes += 4
-    lengths = data.row_lengths(np.ones(d))
+    by_row = ROWS.of(data)
+    lengths, duplicates = by_row.row_lengths(np.ones(d)), by_row.duplicate_rows
     sizes = [float((matrix * matrix).sum()) for matrix in moments.covariance]
     for rows, mean, size in zip(data.target.classes, _column_means(data), sizes, strict=True):
         # Squared distances |x - mean|^2, and their mean square: the mean of |(x-m)(x-m)'|^2.
         about = lengths - 2.0 * data.scores(mean) + float(mean @ mean)
         fourth = float(rows.share @ np.maximum(about[rows.rows], 0.0) ** 2)
         # Equal rows count as one row of their total weight: a weight of 2 is a repeated row.
-        merged = data.duplicate_rows.total(class_shares(data, rows))
+        merged = duplicates.total(class_shares(data, rows))
         noises.append(float(merged @ merged) * max(fourth - size, 0.0))
     levels = average_variances(moments, d)
     found = [_intensity(*parts, d) for parts in zip(noises, sizes, levels.tolist(), strict=True)]

@@ -11,6 +11,7 @@ from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
 from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
+from auctor.core.data_capabilities import COLUMNS, SECOND_ORDER
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
@@ -124,7 +125,7 @@ class InteriorPoint:
         if not penalised.any():
             return 1.0
         problem.counts.passes += 1
-        square = problem.data.square_gradient(problem.data.target.share)[penalised]
+        square = SECOND_ORDER.of(problem.data).square_gradient(problem.data.target.share)[penalised]
         length = float(np.sqrt(np.median(square[square > 0.0]))) if square.any() else 1.0
         # A coefficient of 1 / length, the inverse size of a typical column, moves scores by one.
         wide = float(spec.l1[penalised].mean()) / length
@@ -183,7 +184,8 @@ class InteriorPoint:
         if not ridge.all():
             # Columns without a penalty get a tiny ridge; its inverse would be infinite otherwise.
             problem.counts.passes += 1
-            ridge = np.where(ridge > 0.0, ridge, TRACE * floored(problem.data.square_gradient(h)))
+            square = SECOND_ORDER.of(problem.data).square_gradient(h)
+            ridge = np.where(ridge > 0.0, ridge, TRACE * floored(square))
         return _woodbury(problem, h, ridge, r)
 
 
@@ -196,7 +198,7 @@ def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray)
     data, n = problem.data, problem.data.n_rows
     root, inverse = np.sqrt(h), 1.0 / ridge
     problem.counts.passes += product_passes(n)
-    system = root[:, None] * row_products(data.columns(), n, inverse) * root
+    system = root[:, None] * row_products(COLUMNS.of(data).columns(), n, inverse) * root
     system[np.diag_indices_from(system)] += 1.0
     solve = spd_solve(system)
 
@@ -257,7 +259,7 @@ def _thresholded(problem: Problem, spec: SeparableSpec, point: Point) -> Point:
     slope = np.abs(problem.coef(point.gradient) + spec.l2 * w)
     problem.counts.passes += 1
     h = CURVED.of(problem.loss).curvature(point.scores, problem.data.target).diagonal
-    curve = problem.data.square_gradient(h) + spec.l2
+    curve = SECOND_ORDER.of(problem.data).square_gradient(h) + spec.l2
     inactive = (w != 0.0) & (curve * np.abs(w) <= spec.l1 - slope)
     if not inactive.any():
         return point

@@ -8,6 +8,7 @@ import numpy as np
 
 from auctor.core.capabilities import PAIRED
 from auctor.core.checks import check_int
+from auctor.core.data_capabilities import ROWS
 from auctor.core.errors import IncompatibleError, Option
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, IntArray, Target
@@ -80,12 +81,11 @@ class PairDualAscent(Reformulated):
     def make(self, problem: Problem) -> PairForm:
         """The problem with one row per pair; an error if there are more than ``max_pairs``."""
         first, second, weight = every_pair(problem.data.target, self.max_pairs)
-        data = problem.data.differences(first, second).with_target(
-            Target(np.ones(first.size), weight)
-        )
+        rows = ROWS.of(problem.data).differences(first, second)
+        data = rows.with_target(Target(np.ones(first.size), weight))
         loss = PAIRED.of(problem.loss).per_pair
         pairs = Problem(loss, problem.penalty, data, fit_intercept=False)
-        return PairForm(problem, pairs, data.n_entries / max(problem.data.n_entries, 1))
+        return PairForm(problem, pairs, data.n_entries / max(problem.n_entries, 1))
 
 
 def every_pair(target: Target, most: int) -> tuple[IntArray, IntArray, FloatArray]:

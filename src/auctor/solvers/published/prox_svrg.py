@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.data_capabilities import ROWS
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
@@ -47,7 +48,7 @@ class CentredRows(NamedTuple):
 
 def centred_rows(problem: Problem) -> CentredRows:
     """Classes, weights and squared distances to the class mean of all rows; five passes."""
-    data, sides = problem.data, problem.data.target.classes[::-1]
+    data, sides = ROWS.of(problem.data), problem.data.target.classes[::-1]
     means = []
     for side in sides:
         full = np.zeros(data.n_rows)
@@ -150,7 +151,7 @@ class ProxSvrg:
         # The kernel moves w in place from the snapshot point.w with its full gradient.
         w = point.w.copy()
         svrg_epoch(
-            *problem.data.row_lines(),
+            *ROWS.of(problem.data).row_lines(),
             rows.rows,
             rows.own,
             rows.means,

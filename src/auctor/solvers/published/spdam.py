@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int
+from auctor.core.data_capabilities import ROWS
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.rounding import SMALLEST_DIVISOR
@@ -154,7 +155,7 @@ class Spdam:
         w, extrapolated = state.point.w.copy(), state.extrapolated.copy()
         steps = math.ceil(n / batch)
         spdam_epoch(
-            *problem.data.row_lines(),
+            *ROWS.of(problem.data).row_lines(),
             rows.rows,
             rows.own,
             state.scale,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.capabilities import COMPILED
+from auctor.core.data_capabilities import COLUMNS, SECOND_ORDER
 from auctor.core.linalg import floored
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
@@ -78,7 +79,7 @@ class StochasticCoordinateDescent:
         loss = COMPILED.of(problem.loss)
         bound = curve_bound(loss.kind, loss.width) * problem.data.target.share
         problem.counts.passes += 1
-        beta = problem.data.square_gradient(bound)
+        beta = SECOND_ORDER.of(problem.data).square_gradient(bound)
         if self.single_bound:
             beta = np.full_like(beta, beta.max(initial=0.0))
         # Rounding errors must not put a bound below the curvature; an empty column must not divide
@@ -95,7 +96,7 @@ class StochasticCoordinateDescent:
         # The kernel updates coefficients, scores and derivatives in place.
         w, scores = problem.coef(point.w).copy(), point.scores.copy()
         work = stochastic_epoch(
-            *problem.data.columns(),
+            *COLUMNS.of(problem.data).columns(),
             loss.kind,
             loss.param,
             loss.width,
@@ -109,7 +110,7 @@ class StochasticCoordinateDescent:
             problem.n_columns,
             random,
         )
-        problem.counts.passes += work / max(1, problem.data.n_entries)
+        problem.counts.passes += work / max(1, problem.n_entries)
         joined = problem.join(w, problem.intercept(point.w))
         # Now and then the scores are computed again, without accumulated rounding errors.
         known = None if epoch % REFRESH == 0 else scores

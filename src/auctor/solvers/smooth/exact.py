@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from auctor.core.data_capabilities import GRAM
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
@@ -80,4 +81,5 @@ def _cheap(problem: Problem, hessian: Hessian) -> bool:
     if hessian.by_pairs:
         small = problem.data.n_rows * problem.n_params <= DENSE_ENTRIES
         return Need.DENSE in problem.provides and small
-    return Need.GRAM in problem.provides and (problem.data.gram_passes() <= 2.0 * problem.n_params)
+    data = GRAM.find(problem.data)
+    return data is not None and data.gram_passes() <= 2.0 * problem.n_params

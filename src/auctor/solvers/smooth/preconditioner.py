@@ -6,8 +6,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
 from auctor.core.capabilities import PAIRED
+from auctor.core.data_capabilities import ROWS, SECOND_ORDER
 from auctor.core.needs import Need
-from auctor.core.protocols import FullData as Data
+from auctor.core.protocols import Data
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, Target
 from auctor.problem import Problem
@@ -61,7 +62,8 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     matrix = hessian.matrix()
     diagonal = np.diag_indices_from(matrix)
     matrix[diagonal] -= problem.ridge
-    if np.any(matrix[diagonal] < LOST_VARIANCE * rows.square_gradient(hessian.row_curvature)):
+    squares = SECOND_ORDER.of(rows).square_gradient(hessian.row_curvature)
+    if np.any(matrix[diagonal] < LOST_VARIANCE * squares):
         return None
     # A sample may miss rare columns: raise their diagonal to that of all rows.
     if not whole:
@@ -72,8 +74,8 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     matrix[diagonal] += problem.ridge
     # Sum of squared entries = sum of squared eigenvalues; trace = sum of eigenvalues.
     entries = matrix[diagonal]
-    squares = entries.size * float((matrix * matrix).sum())
-    if squares <= EQUAL_EIGENVALUES * float(entries.sum()) ** 2:
+    spread = entries.size * float((matrix * matrix).sum())
+    if spread <= EQUAL_EIGENVALUES * float(entries.sum()) ** 2:
         return None
     matrix[diagonal] += np.where(entries > 0.0, FLOOR * entries, entries.max())
     try:
@@ -92,7 +94,7 @@ def _of_square(problem: Problem) -> Hessian:
 
 def _sample(problem: Problem) -> Data:
     """Systematic sample of the distinct rows, half of each class; all rows if they are few."""
-    data, size = problem.data, max(LEAST_ROWS, PER_COLUMN * problem.n_columns)
+    data, size = ROWS.of(problem.data), max(LEAST_ROWS, PER_COLUMN * problem.n_columns)
     if problem.n_distinct <= size:
         return data
     duplicates, drawn = data.duplicate_rows, []

@@ -8,6 +8,7 @@ import numpy as np
 
 from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_int, check_real
+from auctor.core.data_capabilities import COLUMNS
 from auctor.core.needs import Need
 from auctor.core.types import BlockSpec, FloatArray, IntArray
 from auctor.kernels.linalg.columns import combine, dots
@@ -190,10 +191,10 @@ class BlockCoordinateDescent:
             intercept = shared.intercept.of(working.chosen)
         elif problem.has_intercept:
             intercept = replace(intercept, corner=float(h.sum()))
-            dots(*problem.data.columns(), working.chosen, h, intercept.side)
+            dots(*COLUMNS.of(problem.data).columns(), working.chosen, h, intercept.side)
         base = Base(point, problem.coef(point.w)[working.chosen], h, intercept)
         if not is_tall(problem) and not use_matrix(problem, working, state):
-            return ByColumns(problem, problem.data.columns(), working, base), shared
+            return ByColumns(problem, COLUMNS.of(problem.data).columns(), working, base), shared
         if shared is None:
             shared = GrowingGram.empty(problem.n_columns)
         shared, gram = shared.submatrix(problem, h, working.chosen)
@@ -214,7 +215,8 @@ class BlockCoordinateDescent:
             moved = problem.score_change(direction)
         else:
             moved = np.full(problem.data.n_rows, intercept)
-            combine(*problem.data.columns(), working.chosen, change, np.ones(moved.size), moved)
+            columns = COLUMNS.of(problem.data).columns()
+            combine(*columns, working.chosen, change, np.ones(moved.size), moved)
         return composite(problem, point, direction, moved, sigma=self.sigma)
 
 
@@ -234,7 +236,7 @@ def joint_control(
     much larger than that of a column.
     """
     n, d, point = problem.data.n_rows, problem.n_columns, state.point
-    if is_tall(problem) or n < d or problem.data.n_entries < DENSE * n * d:
+    if is_tall(problem) or n < d or problem.n_entries < DENSE * n * d:
         return None
     # Columns that matter: nonzero ones or, at w = 0, those that violate optimality.
     busy = int(np.count_nonzero(problem.coef(point.w)))
@@ -261,7 +263,7 @@ def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool
     (with BLAS an eighth of that time) and K^2 per sweep; sweeps over columns take 2 a K each
     (twice the time for sparse columns). S is the number of sweeps of the last step.
     """
-    columns, size, sweeps = problem.data.columns(), working.chosen.size, state.sweeps
+    columns, size, sweeps = COLUMNS.of(problem.data).columns(), working.chosen.size, state.sweeps
     if problem.loss.quadratic:
         sweeps = max(KEPT_SWEEPS, 4 * sweeps)
         if state.gram is not None:

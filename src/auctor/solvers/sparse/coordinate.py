@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.checks import check_int
+from auctor.core.data_capabilities import COLUMNS
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
@@ -85,7 +86,7 @@ class CoordinateDescent:
                 state.gram, point.gradient, point.w, spec, max_sweeps=self.sweeps, tol=0.0
             )[0]
         else:
-            store = Store(problem.data.columns(), None)
+            store = Store(COLUMNS.of(problem.data).columns(), None)
             screened = proven_zero(problem, point, spec, store, left)
             left = left[~screened | (point.w[left] != 0.0)]
             change = descend(

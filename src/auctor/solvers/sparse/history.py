@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.data_capabilities import SECOND_ORDER
 from auctor.core.types import FloatArray
 from auctor.kernels.linalg import columns as kernels
 from auctor.problem import Point, Problem
@@ -48,7 +49,7 @@ class GradientHistory:
         self._spent = 0.0
         self._latest: tuple[FloatArray, FloatArray, float] | None = None
         problem.counts.passes += 1
-        self._column_norms = np.sqrt(problem.data.square_gradient(share))
+        self._column_norms = np.sqrt(SECOND_ORDER.of(problem.data).square_gradient(share))
 
     def __len__(self) -> int:
         return min(self._count, KEPT_POINTS)
@@ -101,10 +102,10 @@ class GradientHistory:
         count, entries, wasted = kernels.unscreened_columns(
             store.columns.indptr, out, error, norms, w, spec.l1, wanted
         )
-        self._spent += wasted / max(1, problem.data.n_entries)
+        self._spent += wasted / max(1, problem.n_entries)
         if self._spent > WASTED_PASSES:
             return self._full(problem, point)
-        problem.counts.passes += entries / max(1, problem.data.n_entries)
+        problem.counts.passes += entries / max(1, problem.n_entries)
         kernels.dots_at(*store.columns, wanted[:count], point.dscores, out)
         return out
 

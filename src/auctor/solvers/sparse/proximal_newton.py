@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.data_capabilities import COLUMNS
 from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
@@ -190,7 +191,7 @@ class ProximalNewton:
         if not _has_history(problem):
             return point
         if memory.columns is None or memory.columns.index is not None:
-            memory.columns = Store(problem.data.columns(), None)
+            memory.columns = Store(COLUMNS.of(problem.data).columns(), None)
         if memory.history is None:
             memory.history = GradientHistory(problem)
         return memory.history.attach(problem, point, memory.columns)
@@ -319,9 +320,10 @@ class ProximalNewton:
     @staticmethod
     def _gather(problem: Problem, wanted: IntArray) -> Store:
         """A copy of the wanted columns if they are few, otherwise all columns."""
-        part = problem.data.some_columns(wanted, GATHER_SHARE)
+        data = COLUMNS.of(problem.data)
+        part = data.some_columns(wanted, GATHER_SHARE)
         if part is None:
-            return Store(problem.data.columns(), None)
+            return Store(data.columns(), None)
         return Store(part, wanted)
 
 
@@ -371,7 +373,7 @@ def _has_history(problem: Problem) -> bool:
     """
     if problem.n_params <= FACTOR_PARAMS or not problem.certifiable or _only_matrices(problem):
         return False
-    return not _is_dense(problem) or problem.data.n_entries <= COPIED_ENTRIES
+    return not _is_dense(problem) or problem.n_entries <= COPIED_ENTRIES
 
 
 def _only_matrices(problem: Problem) -> bool:
@@ -381,4 +383,4 @@ def _only_matrices(problem: Problem) -> bool:
 
 def _is_dense(problem: Problem) -> bool:
     """Whether every entry is stored."""
-    return problem.data.n_entries == problem.data.n_rows * problem.n_columns
+    return problem.n_entries == problem.data.n_rows * problem.n_columns

@@ -153,7 +153,7 @@ class SubspaceNewton:
                 break
         part_counts, total = part.problem.counts, problem.counts
         if part_counts is not total:
-            share = part.problem.data.n_entries / max(1, problem.data.n_entries)
+            share = part.problem.n_entries / max(1, problem.n_entries)
             total.passes += share * part_counts.passes
             total.evaluations += part_counts.evaluations
         if x is start:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from auctor.core.cost import product_passes
+from auctor.core.data_capabilities import DENSE, ROWS
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
@@ -172,7 +173,8 @@ def _span(problem: Problem) -> tuple[Span, float]:
 
 def _build_span(problem: Problem, scale: FloatArray) -> Span:
     """Span of the distinct rows of positive weight, in an order independent of the input's."""
-    data, duplicates = problem.data, problem.data.duplicate_rows
+    data = ROWS.of(problem.data)
+    duplicates = data.duplicate_rows
     heavy = duplicates.total(data.target.share) > 0.0
     first = duplicates.order[duplicates.starts[heavy]]
     free = problem.has_intercept or problem.loss.shift_invariant
@@ -188,7 +190,7 @@ def _build_span(problem: Problem, scale: FloatArray) -> Span:
     sizes = np.diff(duplicates.starts, append=data.n_rows)
     rows = np.zeros((data.n_rows, root.shape[1]))
     rows[duplicates.order[np.repeat(heavy, sizes)]] = np.repeat(root, sizes[heavy], axis=0)
-    return Span(scale, first, back, data.replaced(rows), free)
+    return Span(scale, first, back, DENSE.of(data).replaced(rows), free)
 
 
 def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:

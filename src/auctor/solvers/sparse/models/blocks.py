@@ -11,6 +11,7 @@ import numpy as np
 
 from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
+from auctor.core.data_capabilities import COLUMNS
 from auctor.core.types import Array, BlockSpec, Columns, FloatArray, IntArray
 from auctor.kernels.linalg.columns import products
 from auctor.kernels.penalties import blocks as kernels
@@ -175,7 +176,8 @@ class GrowingGram:
         grown = self
         if new.size:
             every = np.concatenate((self.chosen, new)) if self.chosen.size else new
-            gram = grown_gram(self.gram, products(problem.data.columns(), h, every, new))
+            columns = COLUMNS.of(problem.data).columns()
+            gram = grown_gram(self.gram, products(columns, h, every, new))
             problem.counts.passes += new.size * product_passes(every.size) / problem.n_columns
             slot = self.slot.copy()
             slot[new] = np.arange(self.chosen.size, every.size)
@@ -315,7 +317,7 @@ class ByColumns(BlockModel):
             count,
             tol,
         )
-        self.problem.counts.passes += work / max(1, self.problem.data.n_entries)
+        self.problem.counts.passes += work / max(1, self.problem.n_entries)
         return done, met
 
     def smooth(self, z: FloatArray, aux: FloatArray) -> float:

@@ -88,7 +88,7 @@ def descend(
         *store.columns, h, gradient, curvature, coef, *levels, rows, core,
         local, moved, np.zeros(h.shape[0]), max_sweeps, tol, random,
     )  # fmt: skip
-    problem.counts.passes += work / max(1, problem.data.n_entries)
+    problem.counts.passes += work / max(1, problem.n_entries)
     shift = intercept.change(moved, slope)
     change = np.full(h.shape[0], shift)
     coordinate.combine_columns(*store.columns, moved, local, change)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.cost import product_passes
+from auctor.core.data_capabilities import COLUMNS, GRAM, ROWS, SUBSETS
 from auctor.core.linalg import spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
@@ -202,10 +203,11 @@ def _mask(index: IntArray, d: int) -> Array:
 
 def dense_lines(problem: Problem, index: IntArray) -> Array:
     """Dense columns as rows of an array."""
-    part = problem.data.some_columns(index, 1.0)
+    data = COLUMNS.of(problem.data)
+    part = data.some_columns(index, 1.0)
     if part is not None:
-        return part.values.reshape(index.size, problem.data.n_rows)
-    return problem.data.columns().values.reshape(problem.n_columns, -1)[index]
+        return part.values.reshape(index.size, data.n_rows)
+    return data.columns().values.reshape(problem.n_columns, -1)[index]
 
 
 def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArray) -> MatrixModel:
@@ -213,10 +215,10 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
     data, h = problem.data, hessian.row_curvature
     lines, intercept = None, InterceptRow.absent(index.size)
     if Need.COLUMNS not in problem.provides:
-        part = data.only(index)
+        part = GRAM.of(SUBSETS.of(data).only(index))
         gram = part.gram(h)
-        problem.counts.passes += part.gram_passes() * part.n_entries / max(1, data.n_entries)
-    elif data.n_entries == data.n_rows * data.n_columns:
+        problem.counts.passes += part.gram_passes() * part.n_entries / max(1, problem.n_entries)
+    elif problem.n_entries == data.n_rows * data.n_columns:
         lines = dense_lines(problem, index)
         gram = (lines * h) @ lines.T
         problem.counts.passes += _product_passes(index.size, index.size, problem.n_columns)
@@ -224,8 +226,8 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
         slot = np.full(problem.n_columns, -1, dtype=np.int32)
         slot[index] = np.arange(index.size)
         gram = np.zeros((index.size, index.size))
-        coordinate.gram_chosen(*data.row_lines(), slot, h, gram)
-        problem.counts.passes += data.gram_passes() * index.size / problem.n_columns
+        coordinate.gram_chosen(*ROWS.of(data).row_lines(), slot, h, gram)
+        problem.counts.passes += GRAM.of(data).gram_passes() * index.size / problem.n_columns
     if problem.has_intercept:
         sums = data.gradient(h)[index] if lines is None else lines @ h
         intercept = InterceptRow(sums, float(h.sum()))
@@ -262,7 +264,7 @@ def full_model(
         np.arange(d), matrix[:d, :d], intercept, point, hessian.row_curvature,
         cancelled=_cancelled(factors[:d], core),
     )  # fmt: skip
-    dense = problem.data.n_entries == problem.data.n_rows * d
+    dense = problem.n_entries == problem.data.n_rows * d
     sampled = not whole and hessian.sampled
     cost = _product_passes(d, d, d) if dense and not sampled else 0.0
     return replace(model, cost=cost, sampled=sampled)
