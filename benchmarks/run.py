@@ -8,6 +8,7 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -167,8 +168,9 @@ def table(title: str, columns: list[str], rows: list[list[object]]) -> dict[str,
 
 
 def machine_facts() -> dict[str, object]:
-    """Processor, cores, versions, date and load; no host name."""
+    """Commit, processor, cores, versions, date and load; no host name."""
     return {
+        "commit": _commit(),
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
@@ -177,6 +179,16 @@ def machine_facts() -> dict[str, object]:
         "load_before": round(os.getloadavg()[0], 2),
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
+
+
+def _commit() -> str:
+    """Short hash of the commit that is measured; "unknown" outside a repository."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
 
 
 def _cpu_model() -> str:
@@ -269,7 +281,11 @@ def _ordered(sections: dict[str, object], suite: ModuleType) -> dict[str, object
 
 
 def markdown(content: dict[str, object]) -> str:
-    """The whole results file for people."""
+    """The whole results file for people.
+
+    A section that was changed by hand after the run says so in ``edited``; a new run has no such
+    entry.
+    """
     parts = [f"# {content['title']}\n"]
     parts += [_section_text(name, section) for name, section in content["sections"].items()]
     return "\n".join(parts)
@@ -278,10 +294,12 @@ def markdown(content: dict[str, object]) -> str:
 def _section_text(name: str, section: dict[str, object]) -> str:
     machine = section["machine"]
     versions = ", ".join(f"{k} {v}" for k, v in machine["packages"].items())
+    commit = f" at commit {machine['commit']}" if "commit" in machine else ""
     lines = [
         f"## {name}: {section['title']}",
         "",
-        f"{machine['date']}; {machine['cpu']}, {machine['cores']} cores, load before "
+        *([f"**{section['edited']}**", ""] if "edited" in section else []),
+        f"{machine['date']}{commit}; {machine['cpu']}, {machine['cores']} cores, load before "
         f"{machine['load_before']}, other processes used {machine['cores_used_by_others']} cores "
         f"meanwhile; Python {machine['python']}, {versions}; "
         f"thread pools: {machine['blas_threads']}.",

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.constants import found
 from benchmarks.constants.compiled import entry_lines, users
 from benchmarks.constants.found import Constant
+from benchmarks.constants.gone import GONE
 from benchmarks.constants.trial import failure, forked, lines_run, patched, same
 from benchmarks.constants.values import others
 from benchmarks.sections.constants import promising, summary, words
@@ -62,16 +63,19 @@ def test_reads_say_when():
     assert list(found.defaults(several)) == [("HALF", "f", "b")]
 
 
-def test_the_results_name_constants_that_exist():
+def exists(label):
+    module, _, name = label.rpartition(".")
+    path = found.SOURCE / (module.replace(".", "/") + ".py")
+    return path.is_file() and name in found.numbers(found.parsed(path))
+
+
+def test_the_results_name_constants_that_exist_or_say_where_they_went():
     page = (RESULTS / "constants.md").read_text(encoding="utf-8")
-    labels = set(re.findall(r"^\| ([a-z_.]+)\.([A-Z_]+)(?: in [\w.]+)? \|", page, re.M))
+    labels = set(re.findall(r"^\| ([a-z_.]+\.[A-Z_]+)(?: in [\w.]+)? \|", page, re.M))
     assert len(labels) > 180
-    missing = []
-    for module, name in sorted(labels):
-        path = found.SOURCE / (module.replace(".", "/") + ".py")
-        if not path.is_file() or name not in found.numbers(found.parsed(path)):
-            missing.append(f"{module}.{name}")
-    assert missing == []
+    assert {label for label in labels if not exists(label)} == set(GONE)
+    assert [label for label in GONE.values() if label is not None and not exists(label)] == []
+    assert re.search(r"UTC at commit [0-9a-f]{7,};", page)
 
 
 @pytest.mark.slow  # imports every solver; the tests of single modules show how names are found

@@ -2,12 +2,13 @@
 
 import inspect
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import competitors
+from benchmarks import competitors, run
 from benchmarks.problems.cells import CELLS
 from benchmarks.problems.forms import Form
 from benchmarks.run import markdown
@@ -73,3 +74,10 @@ def test_same_answers():
     assert comparison.agree(one, answer(1.0 + 1e-8, 1e-6, [1.0, 2.1]))
     assert not comparison.agree(one, answer(1.0 + 1e-5, 1e-6, [1.0, 2.1]))
     assert not comparison.agree(one, answer(1.0 + 1e-5, 1e-4, [1.0, 2.1], certified=False))
+
+
+def test_results_say_which_commit_was_measured(monkeypatch, tmp_path):
+    assert re.fullmatch("[0-9a-f]{7,}|unknown", run.machine_facts()["commit"])
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert run.machine_facts()["commit"] == "unknown"

@@ -10,18 +10,15 @@ import numpy as np
 from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray
-from auctor.covariance.problem import GraphProblem, factorise, unpack
+from auctor.covariance.problem import Factor, GraphProblem, factorise, unpack
 from auctor.kernels.descent import log_det as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.line_search import first_accepted, sizes
 
 #: Sufficient decrease: least share of the decrease that the model predicts. Source: Hsieh et al.,
 #: 2011 (the Armijo rule).
 SUFFICIENT = 1e-3
-#: Factor on the step after a rejected trial; the usual halving.
-SHRINK = 0.5
-#: Most trials of the line search; 2^-40 of a step is far below the accuracy of F.
-LINE_SEARCH_TRIALS = 40
 #: Sweeps over a row's pairs before the next row. Set by hand: the row is in the cache, so a second
 #: sweep is cheap and finds the graph in fewer steps.
 ROW_VISITS = 2
@@ -40,7 +37,7 @@ MOST_ROUNDS = 20
 #: Violation of the model's optimality, as a share of the first, at which the rounds end. Set by
 #: hand: smaller shares solve the model better and take fewer, more expensive steps.
 ENOUGH = 0.5
-#: Halvings of the conjugate-gradient step before it is dropped. Set by hand.
+#: Trials of the conjugate-gradient step, each half as long, before it is dropped. Set by hand.
 HALVINGS = 6
 #: Predicted decrease, as a share of F, below which the solver has stalled. The distance to the
 #: optimum is about its square root, and 1e-11 is within rounding error.
@@ -254,16 +251,19 @@ class QuadraticModel:
         residual = np.where(face, -(free.slope + image + free.l1 * sign), 0.0)
         product = self.single_precision_product()
         target = conjugate_gradients(product, residual, face, free, max_cg)
-        before, share = self.value(step, image), 1.0
-        for _ in range(HALVINGS):
-            trial = step + share * target
+        before = self.value(step, image)
+
+        def trial(share: float) -> tuple[FloatArray, FloatArray]:
+            moved = step + share * target
             # An entry that would change its sign stops at zero.
-            trial = np.where((free.value + trial) * sign < 0.0, -free.value, trial)
-            trial_image = self.product(trial)
-            if self.value(trial, trial_image) < before:
-                return trial, trial_image
-            share *= 0.5
-        return step, image
+            moved = np.where((free.value + moved) * sign < 0.0, -free.value, moved)
+            return moved, self.product(moved)
+
+        def lower(_: float, tried: tuple[FloatArray, FloatArray]) -> bool:
+            return self.value(*tried) < before
+
+        found = first_accepted(trial, lower, sizes(most=HALVINGS))
+        return (step, image) if found is None else found[1]
 
 
 def conjugate_gradients(
@@ -304,17 +304,24 @@ def search(
     scale = 1.0 + abs(point.value)
     if not predicted < -NO_PROGRESS * scale:
         return None
-    share = 1.0
-    for _ in range(LINE_SEARCH_TRIALS):
+
+    def trial(share: float) -> tuple[FloatArray, Factor | None]:
+        """The packed matrix at a share of the step, and its factor if it is positive definite."""
         w = point.w.copy()
         # An entry that moves to zero is set to exactly zero, without the rounding of value + step.
         moved = free.value + share * step
         w[free.place] = np.where(step == -free.value, (1.0 - share) * free.value, moved)
-        factor = factorise(unpack(w, graph.size))
         graph.counts.evaluations += 1
-        if factor is not None:
-            highest = point.value + SUFFICIENT * share * predicted + ROUNDING * scale
-            if sum(graph.values(w, factor)) <= highest:
-                return graph.point(w, factor)
-        share *= SHRINK
-    return None
+        return w, factorise(unpack(w, graph.size))
+
+    def enough(share: float, tried: tuple[FloatArray, Factor | None]) -> bool:
+        w, factor = tried
+        highest = point.value + SUFFICIENT * share * predicted + ROUNDING * scale
+        return factor is not None and sum(graph.values(w, factor)) <= highest
+
+    found = first_accepted(trial, enough, sizes())
+    if found is None:
+        return None
+    w, factor = found[1]
+    assert factor is not None
+    return graph.point(w, factor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,19 +13,12 @@ from auctor.core.rounding import ROUNDING
 from auctor.core.shift import ShiftedScores, shifts_of
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem import Point, Problem
+from auctor.solvers.line_search import bracket
 
 #: Slack allowed when a cut is made independent of the intercept, relative to the null loss, before
 #: a gap is known. Set by hand; constants.md: from 1e-9 to 1e-5 passes change by less than 5 % (3
 #: cases).
 FIRST_CUT_SLACK = 1e-7
-#: First trial change of the intercept, in score units. Set by hand; constants.md: from 0.0025 to
-#: 0.04 passes change by less than 4 % (8 cases).
-FIRST_SHIFT = 1e-2
-#: Factor between trial changes of the intercept while they do not bracket the best one. Set by
-#: hand.
-SHIFT_GROWTH = 4.0
-#: Most trials of intercepts. Set by hand; constants.md: insensitive from 50 to 200.
-MOST_SHIFTS = 100
 
 
 class Query(NamedTuple):
@@ -54,7 +48,8 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
     # First the loss's own formula for shifted scores. Its rounding may differ from that of the
     # evaluated points; if the slopes then have the same sign, shift the scores themselves.
     for shifts in (shifts_of(loss, scores, target), ShiftedScores(loss, scores, target)):
-        low, high = (_shifted(problem, point, by) for by in _bracketing_shifts(shifts, accuracy))
+        ends = bracket(partial(_Shift.of, shifts), accuracy)
+        low, high = (_shifted(problem, point, end.step) for end in ends)
         left, right = _intercept_slope(low), _intercept_slope(high)
         for end in (low, high):
             if not end.imbalance:
@@ -70,55 +65,23 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
     )
 
 
-def _bracketing_shifts(shifts: Shifts, accuracy: float) -> tuple[float, float]:
-    """Two intercepts around the best one, whose tangents cross within ``accuracy`` of the loss."""
-    low, high = _bracket(shifts)
-    for k in range(MOST_SHIFTS):
-        left, right = low.slope, high.slope
-        if not left < 0.0 < right:
-            break
-        fall = (low.value - high.value + right * (high.by - low.by)) / (right - left)
-        least = min(low.value, high.value)
-        # The crossing of the tangents; every third trial bisects, so that the bracket shrinks.
-        at = low.by + (fall if k % 3 < 2 else 0.5 * (high.by - low.by))
-        enough = max(accuracy, ROUNDING * abs(least))
-        if least - (low.value + left * fall) <= enough or not low.by < at < high.by:
-            break
-        middle = _Shift.at(shifts, at)
-        low, high = (middle, high) if middle.slope < 0.0 else (low, middle)
-    return low.by, high.by
-
-
 def first_query(problem: Problem, point: Point) -> Query:
     """The point with its best intercept and a cut there, before a gap is known."""
     return balanced(problem, point, FIRST_CUT_SLACK * abs(problem.null.loss))
 
 
 class _Shift(NamedTuple):
-    """The loss and its slope in the intercept, after a change of the intercept ``by``."""
+    """The loss and its slope in the intercept, after a change of the intercept by ``step``."""
 
-    by: float
+    step: float
     value: float
     slope: float
 
     @classmethod
-    def at(cls, shifts: Shifts, by: float) -> _Shift:
-        """Evaluate the loss with the intercept changed ``by``."""
-        shifted = shifts.at(by)
-        return cls(by, shifted.value, shifted.slope)
-
-
-def _bracket(shifts: Shifts) -> tuple[_Shift, _Shift]:
-    """Two changes of the intercept that bracket the minimum of the loss."""
-    low = high = here = _Shift.at(shifts, 0.0)
-    stride = FIRST_SHIFT
-    while math.isfinite(stride) and low.slope * high.slope > 0.0:
-        if here.slope > 0.0:
-            low, high = _Shift.at(shifts, -stride), low
-        else:
-            low, high = high, _Shift.at(shifts, stride)
-        stride *= SHIFT_GROWTH
-    return low, high
+    def of(cls, shifts: Shifts, step: float) -> _Shift:
+        """Evaluate the loss with the intercept changed by ``step``."""
+        shifted = shifts.at(step)
+        return cls(step, shifted.value, shifted.slope)
 
 
 def _intercept_slope(point: Point) -> float:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.problem import Problem
+from auctor.problem import Point, Problem
 from auctor.solvers.base import State
-from auctor.solvers.line_search import MOST_TRIALS
+from auctor.solvers.line_search import first_accepted, sizes
 from auctor.solvers.sparse.proximal import feasible, first_step
 
 
@@ -30,6 +31,14 @@ class NesterovState(State):
     mass: float
     pull: FloatArray
     lipschitz: float
+
+
+class Trial(NamedTuple):
+    """A point for one Lipschitz constant, the point y it starts from, and the step's weight."""
+
+    point: Point
+    y: Point
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -86,9 +95,10 @@ class AcceleratedGradient:
 
     def step(self, problem: Problem, state: NesterovState) -> NesterovState:
         """One accelerated step with the smallest constant that passes the test."""
-        x, mass, constant = state.point, state.mass, state.lipschitz
+        x, mass = state.point, state.mass
         strong = float(problem.ridge.min())
-        for _ in range(MOST_TRIALS):
+
+        def trial(constant: float) -> Trial:
             # The weight a of the step solves a^2 / (A + a) = 2 (1 + strong A) / L.
             q = 2.0 * (1.0 + strong * mass) / constant
             weight = 0.5 * (q + math.hypot(q, 2.0 * math.sqrt(q) * math.sqrt(mass)))
@@ -97,14 +107,18 @@ class AcceleratedGradient:
                 x.w + share * (state.v - x.w), scores=x.scores + share * (state.v_scores - x.scores)
             )
             new = problem.evaluate(problem.prox(y.w - y.gradient / constant, 1.0 / constant))
+            return Trial(new, y, weight)
+
+        def enough(constant: float, tried: Trial) -> bool:
             # Accept L if r.(y - x) >= |r|^2 / L for the subgradient r of the objective at x.
-            moved = y.w - new.w
-            residual = constant * moved + new.gradient - y.gradient
-            if float(residual @ moved) >= float(residual @ residual) / constant:
-                break
-            constant *= self.growth
-        else:
+            moved = tried.y.w - tried.point.w
+            residual = constant * moved + tried.point.gradient - tried.y.gradient
+            return float(residual @ moved) >= float(residual @ residual) / constant
+
+        found = first_accepted(trial, enough, sizes(state.lipschitz, self.growth))
+        if found is None:
             return replace(state, stalled=True)
+        constant, (new, _, weight) = found
         mass, pull = mass + weight, state.pull + weight * new.gradient
         v = problem.prox(state.start - pull, mass)
         stalled = np.array_equal(new.w, x.w) and np.array_equal(v, state.v)

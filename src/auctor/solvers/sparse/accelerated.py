@@ -15,7 +15,7 @@ from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
-from auctor.solvers.line_search import MOST_TRIALS
+from auctor.solvers.line_search import MOST_TRIALS, first_accepted
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,
@@ -65,12 +65,12 @@ class Metric(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An accepted point, its extrapolated point (``source``), momentum, metric and work.
+    """A trial: its point if accepted, the extrapolated point (``source``), momentum, and work.
 
-    ``steps`` counts coordinate steps, ``failures`` the rejected trials.
+    ``steps`` counts the coordinate steps of all trials so far, ``failures`` the rejected trials.
     """
 
-    point: Point
+    point: Point | None
     source: Point
     t: float
     metric: Metric
@@ -271,7 +271,7 @@ class AcceleratedProximalQuasiNewton:
         """Extrapolate and minimise the model there; the warm-up ends with a restart."""
         matrix = self._rule.matrix(self, problem, state)
         found = self._search(problem, state, matrix)
-        if found is None:
+        if found is None or found.point is None:
             return self._give_up(state)
         x, new, source = state.point, found.point, found.source
         # No movement without momentum: stationary up to rounding.
@@ -299,9 +299,11 @@ class AcceleratedProximalQuasiNewton:
         return self._reset(done) if self._rule.ends_warmup(self, done) else done
 
     def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> Found | None:
-        """Enlarge H until its model is an upper bound of the loss; ``None`` if that fails."""
+        """Enlarge H until its model is an upper bound of the loss; no point if that fails."""
         steps, momentum, source = 0, 0.0, state.point
-        for failures in range(MOST_TRIALS):
+
+        def trial(failures: int) -> Found:
+            nonlocal steps, momentum, source
             metric = self._rule.metric(self, state, matrix, self.shrink**-failures)
             # t_k solves t (t - 1) = theta t_{k-1}^2.
             t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * metric.theta * state.t**2))
@@ -311,12 +313,16 @@ class AcceleratedProximalQuasiNewton:
                 extrapolated = extrapolate(problem, state.point, state.previous, momentum)
                 source = problem.with_best_intercept(extrapolated)
             if not math.isfinite(source.loss):
-                return None
+                return Found(None, source, t, metric, steps, failures)
             new, taken = self._propose(problem, state, source, matrix, metric.scale)
             steps += taken
-            if new is not None:
-                return Found(new, source, t, metric, steps, failures)
-        return None
+            return Found(new, source, t, metric, steps, failures)
+
+        def ends(_: int, found: Found) -> bool:
+            return found.point is not None or not math.isfinite(found.source.loss)
+
+        accepted = first_accepted(trial, ends, range(MOST_TRIALS))
+        return None if accepted is None else accepted[1]
 
     def _propose(
         self,

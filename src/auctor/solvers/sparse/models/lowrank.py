@@ -8,7 +8,7 @@ solves it, exactly or not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -22,7 +22,7 @@ from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
-from auctor.solvers.line_search import MOST_TRIALS
+from auctor.solvers.line_search import MOST_TRIALS, first_accepted
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
 #: Steps in a row without a new least value after which the solver has stalled. Set by hand;
@@ -169,23 +169,42 @@ def descend(
 
     Every solve starts from w again, so the model never rises. The intercept is not in the model: it
     is at its best at w and at every trial, so F is a function of the columns alone. ``harder`` maps
-    (scale, extra) to the next pair. ``None`` when nothing moves, or after
-    `MOST_TRIALS` increases of H.
-    One pass over the data per trial.
+    (scale, extra) to the next pair. ``None`` when nothing moves, or after `MOST_TRIALS` increases
+    of H. One pass over the data per trial.
     """
-    steps = 0
-    for trial in range(MOST_TRIALS):
-        candidate = model.solve(inner, scale=scale, extra=extra, passes=passes)
-        steps += candidate.steps
-        if np.array_equal(candidate.w, point.w):
-            return None
-        new = problem.with_best_intercept(problem.evaluate(candidate.w))
-        predicted = candidate.rise + new.penalty - point.penalty
-        if new.value - point.value <= rho * predicted + ROUNDING * abs(point.value):
-            return Descent(new, scale, extra, steps, trial + 1)
-        del new  # frees its scores and slopes before the next trial
+    work: list[int] = []  # coordinate steps of every trial
+
+    def trial(size: tuple[float, float]) -> tuple[Point | None, float]:
+        """The point that the model proposes and the model's rise; no point if nothing moves."""
+        found = model.solve(inner, scale=size[0], extra=size[1], passes=passes)
+        work.append(found.steps)
+        if np.array_equal(found.w, point.w):
+            return None, found.rise
+        return problem.with_best_intercept(problem.evaluate(found.w)), found.rise
+
+    def ends(_: tuple[float, float], found: tuple[Point | None, float]) -> bool:
+        new, rise = found
+        if new is None:
+            return True
+        predicted = rise + new.penalty - point.penalty
+        return new.value - point.value <= rho * predicted + ROUNDING * abs(point.value)
+
+    accepted = first_accepted(trial, ends, _harder_models(scale, extra, harder))
+    if accepted is None:
+        return None
+    (scale, extra), (new, _) = accepted
+    if new is None:
+        return None
+    return Descent(new, scale, extra, sum(work), len(work))
+
+
+def _harder_models(
+    scale: float, extra: float, harder: Callable[[float, float], tuple[float, float]]
+) -> Iterator[tuple[float, float]]:
+    """The first scale and extra diagonal of H, and those of the next `MOST_TRIALS` - 1 trials."""
+    for _ in range(MOST_TRIALS):
+        yield scale, extra
         scale, extra = harder(scale, extra)
-    return None
 
 
 def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) -> M:
