@@ -46,6 +46,26 @@ EXCEPTIONS = {
     },
 }
 
+#: Files of the rooms beside the estimators that import scikit-learn, and why. Every other file of
+#: these rooms is in a contract that forbids it.
+ESTIMATOR_FILES = {
+    "covariance": {
+        "estimator": "SparseInverseCovariance",
+        "selection": "SparseInverseCovarianceCV",
+    },
+    "tune": {
+        "search": "SearchCV",
+        "folds": "clones and fits the estimator of a search",
+    },
+    "hierarchy": {
+        "base": "base class of the estimators",
+        "labels": "scikit-learn's checks of what users pass as labels",
+        "multi_label": "HierarchicalMultiLabel",
+        "node_estimators": "clones and fits a scikit-learn classifier for every label",
+        "top_down": "TopDownClassifier",
+    },
+}
+
 #: Libraries of the extras, and the rooms that import them, by a statement or by `require`.
 LIBRARIES = {
     "dask": {"dask"},
@@ -92,6 +112,23 @@ def test_above_the_estimators_are_the_rooms_that_the_contract_below_leaves_out()
         for where in ("not below them", "above, only through them")
     )
     assert below | above == ROOMS - LIBRARIES["sklearn"]
+
+
+@pytest.mark.parametrize("room", ESTIMATOR_FILES)
+def test_in_a_room_with_estimators_only_their_files_import_scikit_learn(room):
+    contract = CONTRACTS["scikit-learn only at the estimators: not in the algorithms beside them"]
+    named = {module for module in rooms_of(contract["source_modules"]) if module.startswith(room)}
+    with_scikit_learn = {f"{room}.{name}" for name in ESTIMATOR_FILES[room]}
+    files = {f"{room}.{path.stem}" for path in (SOURCE / room).rglob("*.py")}
+    assert named | with_scikit_learn | {f"{room}.__init__"} == files
+    assert not named & with_scikit_learn
+    for name in ESTIMATOR_FILES[room]:
+        assert "sklearn" in set(imported(ast.parse((SOURCE / room / f"{name}.py").read_text())))
+    assert "sklearn" not in set(imported(ast.parse((SOURCE / room / "__init__.py").read_text())))
+
+
+def test_the_rooms_beside_the_estimators_are_those_that_may_import_scikit_learn():
+    assert ESTIMATOR_FILES.keys() == LIBRARIES["sklearn"] - {"estimators", "online"}
 
 
 def imported(tree):

@@ -126,6 +126,18 @@ def test_a_method_may_be_an_engine():
     assert len(search.cv_results_["params"]) == 8
 
 
+def test_a_method_may_be_any_object_that_searches():
+    class Corners:
+        def search(self, evaluate, space, *, start, batch, seed):
+            for corner in ([0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]):
+                evaluate([np.array(corner)])
+
+    space = {"C": Float(0.1, 10.0), "gamma": Float(0.01, 1.0)}
+    search = SearchCV(SVC(), space, method=Corners(), budget=8, cv=3).fit(X, y)
+    tried = [(one["C"], one["gamma"]) for one in search.cv_results_["params"]]
+    assert {(0.1, 0.01), (10.0, 0.01), (0.1, 1.0), (10.0, 1.0)} <= set(tried)
+
+
 def test_several_metrics_and_refit_by_name_or_callable():
     scoring = {"auc": "roc_auc", "acc": make_scorer(accuracy_score)}
     search = SearchCV(SVC(), SPACE, scoring=scoring, refit="acc", budget=8, cv=3).fit(X, y)

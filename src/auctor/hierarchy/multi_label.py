@@ -17,7 +17,8 @@ from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
 from auctor.hierarchy.calibration import Calibration
 from auctor.hierarchy.decoders import DECODERS, Decoder, ExpectedF
 from auctor.hierarchy.labels import in_form
-from auctor.hierarchy.nodes import NodeTask, train_estimators, train_nodes
+from auctor.hierarchy.node_estimators import train_estimators
+from auctor.hierarchy.nodes import NodeTask, train_nodes
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.hierarchy.tuning import OBJECTIVES, Tuned, tune_decoder
 

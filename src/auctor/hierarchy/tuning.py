@@ -14,7 +14,7 @@ from auctor.hierarchy import metrics
 from auctor.hierarchy.decoders import Decoder
 from auctor.hierarchy.subgradients import SetSurrogate, ascend
 from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.tune import DfoTr
+from auctor.tune.engine import DfoTr
 
 Objective = Callable[[Array, Array, FloatArray | None], float]
 

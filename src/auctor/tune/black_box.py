@@ -15,8 +15,8 @@ from auctor.core.checks import check_int, check_real, check_vector
 from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
-from auctor.tune.folds import within
 from auctor.tune.rules import RegionRules
+from auctor.tune.time_limit import within
 
 #: Half the width of the box of an unbounded variable, in units of max(1, |x0|). Set by hand: far
 #: enough to be no bound in practice, near enough that 1e-12 of it is above rounding errors.

@@ -18,6 +18,7 @@ from auctor.core.types import FloatArray
 from auctor.tune.direct import Maximised, maximise_on_sphere
 from auctor.tune.model_set import LINEAR_ABOVE
 from auctor.tune.rules import KINDS, RegionRules
+from auctor.tune.space import Space
 from auctor.tune.state import SearchState
 from auctor.tune.trust_region import TrustRegion
 
@@ -37,7 +38,7 @@ class DfoTr:
     Parameters
     ----------
     dims : int, optional
-        Dimensions of the cube; None leaves them to `maximise`.
+        Dimensions of the cube; None leaves them to `maximise` or `search`.
     kind : {"smooth", "noisy", "stepwise"} or RegionRules
         Rules for the radius. For smooth functions it is halved after a failed step. For stepwise
         functions (metrics, which are piecewise constant) it is multiplied by 0.98. Noisy functions
@@ -251,6 +252,34 @@ class DfoTr:
         """A new engine with the same settings for another number of dimensions."""
         settings = self._settings() | {"dims": dims, "start": start, "kind": self.kind}
         return type(self)(**settings)
+
+    def search(
+        self,
+        evaluate: Callable[[list[FloatArray]], list[float]],
+        space: Space,
+        *,
+        start: FloatArray,
+        batch: int,
+        seed: int,
+    ) -> None:
+        """Search a space with these settings until ``evaluate`` raises; a method of `SearchCV`.
+
+        Parameters
+        ----------
+        evaluate : callable
+            From points of the cube to their values.
+        space : Space
+        start : array
+            The first point.
+        batch : int
+            Number of points to ask for at a time.
+        seed : int
+            Not used: the settings have a seed.
+        """
+        engine = self.with_dims(space.dims, start)
+        while True:
+            points = engine.ask(batch)
+            engine.tell(points, evaluate(list(points)))
 
     def maximise(
         self, value_of: Callable[[FloatArray], float], start: FloatArray, *, budget: int

@@ -1,56 +1,20 @@
-"""Fit and score of one candidate on one fold, with a time limit and warm starts."""
+"""Fit and score of one candidate on one fold, with a time limit and a warm start."""
 
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from auctor.core.types import IntArray
-
-T = TypeVar("T")
-#: Latest fitted models that each fold keeps as warm starts. Set by hand: most candidates are near
-#: the best so far, and a model of many columns takes memory.
-KEPT_MODELS = 4
-
-
-def within(seconds: float | None, call: Callable[[], T]) -> T:
-    """The result of a call; raises `TimeoutError` after ``seconds``.
-
-    A call that takes longer continues in a background thread, because Python cannot stop a thread.
-
-    Examples
-    --------
-    >>> within(1.0, lambda: 3)
-    3
-    """
-    if seconds is None:
-        return call()
-    found: list[T] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(call())
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if raised:
-        raise raised[0]
-    if not found:
-        raise TimeoutError(f"it took longer than {seconds:g} seconds")
-    return found[0]
+from auctor.tune.table import FoldResult
+from auctor.tune.time_limit import within
+from auctor.tune.warm_starts import continue_from
 
 
 def take_rows(table: Any, index: IntArray) -> Any:
@@ -58,6 +22,7 @@ def take_rows(table: Any, index: IntArray) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> take_rows(["a", "b", "c"], np.array([2, 0]))
     ['c', 'a']
     """
@@ -77,18 +42,6 @@ def rows_of_each(given: Mapping[str, Any], index: IntArray, n_rows: int) -> dict
         else value
         for name, value in given.items()
     }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class FoldResult:
-    """Times and scores by their names in ``cv_results_``, the error if any, and the fitted model.
-
-    A failed fold has no scores. The model is kept only if another fit can be warm-started from it.
-    """
-
-    scores: dict[str, float]
-    error: str | None = None
-    model: Any = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +83,7 @@ class Fitting:
         """Fit a clone of the estimator on the training rows and score it on the test rows."""
         train, test = split
         model = clone(self.estimator).set_params(**clone(dict(parameters), safe=False))
-        warm = _continued(model, parameters, start)
+        warm = continue_from(model, parameters, start)
         begin = time.perf_counter()
         X, y = self._part(train, train)
         given = rows_of_each(self.fit_params, train, self.n_rows)
@@ -170,66 +123,3 @@ def _not_finite(scores: Mapping[str, float], lead: str | None) -> str | None:
     name = next(iter(scores)) if lead is None else f"test_{lead}"
     value = scores.get(name, math.nan)
     return None if math.isfinite(value) else f"{name} is {value}"
-
-
-# --- warm starts ----------------------------------------------------------------------------------
-
-
-def strength_name(parameters: Mapping[str, Any]) -> str | None:
-    """The name of the tuned parameter that is a ``strength``, possibly of a pipeline step.
-
-    None if there is none, or more than one.
-
-    Examples
-    --------
-    >>> strength_name({"svc__C": 1.0, "model__strength": 0.1})
-    'model__strength'
-    """
-    named = [
-        name
-        for name, value in parameters.items()
-        if name.rpartition("__")[2] == "strength" and isinstance(value, Real)
-    ]
-    return named[0] if len(named) == 1 else None
-
-
-def _continued(model: Any, parameters: Mapping[str, Any], start: Any) -> Any:
-    """Warm-start a model from an earlier one; returns the part that later ones can start from.
-
-    None for estimators without `continue_from`, which only auctor's estimators have.
-    """
-    name = strength_name(parameters)
-    if name is None:
-        return None
-    prefix = name.rpartition("__")[0]
-    part = model.get_params(deep=True)[prefix] if prefix else model
-    if not hasattr(part, "continue_from"):
-        return None
-    if start is not None:
-        part.set_params(warm_start=True).continue_from(start)
-    return part
-
-
-class Starts:
-    """Fitted models of each fold, for warm starts from the nearest strength."""
-
-    def __init__(self, n_folds: int) -> None:
-        self._kept: list[list[tuple[float, Any]]] = [[] for _ in range(n_folds)]
-
-    def keep(self, fold: int, parameters: Mapping[str, Any], model: Any) -> None:
-        """Keep a fitted model, and drop the oldest if there are more than `KEPT_MODELS`."""
-        name = strength_name(parameters)
-        if model is not None and name is not None:
-            self._kept[fold] = [*self._kept[fold], (_log(parameters[name]), model)][-KEPT_MODELS:]
-
-    def nearest(self, fold: int, parameters: Mapping[str, Any]) -> Any:
-        """The model of the nearest strength on a fold; None if there is none."""
-        name = strength_name(parameters)
-        if name is None or not self._kept[fold]:
-            return None
-        at = _log(parameters[name])
-        return min(self._kept[fold], key=lambda one: abs(one[0] - at))[1]
-
-
-def _log(strength: float) -> float:
-    return math.log(max(float(strength), float(np.finfo(float).tiny)))

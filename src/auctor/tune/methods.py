@@ -48,26 +48,11 @@ class SearchMethod(Protocol):
 
 
 def search_dfo_tr(
-    evaluate: Evaluator,
-    space: Space,
-    *,
-    start: FloatArray,
-    batch: int,
-    seed: int,
-    engine: DfoTr | None = None,
+    evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
-    """Search by DFO-TR from the start, or continue the search of ``engine``."""
-    if engine is None:
-        engine = DfoTr(
-            space.dims,
-            start=start,
-            radius=SEARCH_RADIUS,
-            last_radius=SEARCH_LAST_RADIUS,
-            seed=seed,
-        )
-    while True:
-        points = engine.ask(batch)
-        engine.tell(points, evaluate(list(points)))
+    """Search by DFO-TR with the settings for spaces of parameters."""
+    engine = DfoTr(radius=SEARCH_RADIUS, last_radius=SEARCH_LAST_RADIUS, seed=seed)
+    engine.search(evaluate, space, start=start, batch=batch, seed=seed)
 
 
 def search_random(
@@ -132,19 +117,12 @@ METHODS: dict[str, SearchMethod] = {
 
 
 def resolve_method(who: str, method: Any) -> SearchMethod:
-    """The method of a name, of a `DfoTr` with settings, or a callable itself."""
+    """The method of a name, the `search` of an object such as a `DfoTr`, or a callable itself."""
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]
-    if isinstance(method, DfoTr):
-        settings = method
-
-        def search(
-            evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
-        ) -> None:
-            engine = settings.with_dims(space.dims, start)
-            search_dfo_tr(evaluate, space, start=start, batch=batch, seed=seed, engine=engine)
-
-        return search
+    if hasattr(method, "search"):
+        searching: SearchMethod = method.search
+        return searching
     if callable(method):
         found: SearchMethod = method
         return found

@@ -21,10 +21,11 @@ from auctor.core.checks import check_int, check_real
 from auctor.core.errors import DataError, DataWarning, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
-from auctor.tune.folds import Fitting, Starts
+from auctor.tune.folds import Fitting
 from auctor.tune.methods import BudgetSpent, SearchMethod, resolve_method, search_random
 from auctor.tune.space import Space
 from auctor.tune.table import ScoredParameters, cannot_win, cv_results, mean_score
+from auctor.tune.warm_starts import Starts
 
 #: Folds of a candidate that are evaluated before the others may be skipped. Set by hand: with one
 #: fold, good candidates would be dropped by chance.

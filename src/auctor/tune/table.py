@@ -10,7 +10,18 @@ import numpy as np
 from scipy.stats import rankdata
 
 from auctor.core.types import FloatArray
-from auctor.tune.folds import FoldResult
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """Times and scores by their names in ``cv_results_``, the error if any, and the fitted model.
+
+    A failed fold has no scores. The model is kept only if another fit can be warm-started from it.
+    """
+
+    scores: dict[str, float]
+    error: str | None = None
+    model: Any = None
 
 
 @dataclass
