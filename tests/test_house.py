@@ -176,30 +176,41 @@ def numbers(node):
 
 
 def is_code(node):
-    """A whole number, or several: a code, a byte or a place, which may share one comment."""
+    """A whole number, or several: a code, a byte or a place."""
     values = node.elts if isinstance(node, ast.Tuple) else [node]
     return all(isinstance(v, ast.Constant) and isinstance(v.value, int) for v in values)
 
 
+def constants(body):
+    """Assignments of numbers, in a module and in its enumerations."""
+    for node in body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and numbers(node.value):
+            yield node
+        elif isinstance(node, ast.ClassDef) and any("Enum" in ast.unparse(b) for b in node.bases):
+            yield from constants(node.body)
+
+
 def unexplained_constants(text):
-    """Numeric constants of a module without a comment above or beside them."""
-    comments, explained = comment_lines(text), -1
-    for node in parsed(text).body:
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or not numbers(node.value):
-            continue
-        beside = not comments.isdisjoint({node.lineno - 1, node.lineno, node.end_lineno})
-        beside = beside or (is_code(node.value) and explained == node.lineno - 1)
-        if beside:
-            explained = node.end_lineno
-        else:
+    """Numeric constants without a comment of their own, and those that share an assignment."""
+    comments = comment_lines(text)
+    for node in constants(parsed(text).body):
+        together = isinstance(node, ast.Assign) and (
+            len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple)
+        )
+        if together or comments.isdisjoint({node.lineno - 1, node.lineno, node.end_lineno}):
             yield node
 
 
 def test_numeric_constants_say_what_they_do():
     assert len(list(unexplained_constants("A = 3\n\nB: float = -1e-3\nC = (1, 2.5)\n"))) == 3
-    fine = "#: Bytes.\nA = 3\nB = 4\n#: Share.\nC = 0.5\nD = 2.0  # rows\nE = f(1)\n"
+    fine = "#: Bytes.\nA = 3\n#: Share.\nC = 0.5\nD = 2.0  # rows\nE = f(1)\n"
     assert list(unexplained_constants(fine)) == []
     assert len(list(unexplained_constants("#: Two shares.\nA = 0.5\nB = 0.25\n"))) == 1
+    assert len(list(unexplained_constants("#: Two codes.\nA = 1\nB = 2\n"))) == 1
+    assert len(list(unexplained_constants("#: Two codes.\nA, B = 1, 2\n"))) == 1
+    assert len(list(unexplained_constants("#: Two codes.\nA = B = 1\n"))) == 1
+    enum = "class Slot(IntEnum):\n    #: Rows.\n    ROWS = 0\n    STEPS = 1\n"
+    assert len(list(unexplained_constants(enum))) == 1
     found = {path: unexplained_constants(text_of(path)) for path in FILES}
     assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
 
@@ -216,11 +227,10 @@ def comment_of(node, lines):
 def unsourced_constants(text):
     """Fractions and factors whose comment does not say where the value comes from."""
     lines = text.splitlines()
-    for node in parsed(text).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and numbers(node.value):
-            words = comment_of(node, lines)
-            if not is_code(node.value) and not re.search(r"Source:|[Ss]et by hand|ounding", words):
-                yield node
+    for node in constants(parsed(text).body):
+        words = comment_of(node, lines)
+        if not is_code(node.value) and not re.search(r"Source:|[Ss]et by hand|ounding", words):
+            yield node
 
 
 def test_constants_of_the_solvers_say_where_they_come_from():

@@ -125,7 +125,7 @@ class FBeta(SmoothedByWidth, Contingency):
         flip_neg = _ramps(neg, found.phi * found.mu, found.weight, found.ramp)
         return found.value, flip_pos, flip_neg
 
-    def _mixture(self, pos: fscore.SortedScores, neg: fscore.SortedScores) -> _Mixture:
+    def _mixture(self, pos: fscore.RampSums, neg: fscore.RampSums) -> _Mixture:
         """Levels of F with a non-negligible weight at these scores."""
         ramp = RAMP_PART * self.width
         fine = max(FEWEST_HALVINGS, math.ceil(math.log2(1.0 / LEVEL_PART / self.width)))
@@ -204,9 +204,9 @@ class _Class(NamedTuple):
     share: FloatArray
 
     @property
-    def side(self) -> fscore.SortedScores:
+    def side(self) -> fscore.RampSums:
         """The values prepared for sums of ramps and hinges."""
-        return fscore.sorted_scores(self.value, self.share)
+        return fscore.ramp_sums(self.value, self.share)
 
 
 class _Mixture(NamedTuple):

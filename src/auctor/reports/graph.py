@@ -31,9 +31,10 @@ NAMED = 60
 #: Largest number of nodes: an iteration takes O(nodes^2) time and memory, 64 MB per array for 2000.
 #: Set by hand.
 MOST = 2000
-#: Colours of positive and negative partial correlations: blue and orange, which colour-blind
-#: readers can tell apart.
-POSITIVE, NEGATIVE = "#2b6cb0", "#c05621"
+#: Colour of positive partial correlations: blue.
+POSITIVE = "#2b6cb0"
+#: Colour of negative partial correlations: orange, which colour-blind readers can tell from blue.
+NEGATIVE = "#c05621"
 
 
 def layout(row: IntArray, column: IntArray, size: int, *, seed: int = 0) -> FloatArray:

@@ -18,8 +18,10 @@ from auctor.data.matrices import dense_array
 ARRAY = "features"
 #: Names of the parts of a column of vectors: a type (0 sparse, 1 dense), a size, places, values.
 VECTOR = ("vector_type", "vector_size", "vector_indices", "vector_values")
-#: Bytes of an entry of sparse rows (a value and a place) and of dense rows.
-SPARSE_ENTRY, DENSE_ENTRY = 12, 8
+#: Bytes of an entry of sparse rows: a value and a place.
+SPARSE_ENTRY = 12
+#: Bytes of an entry of dense rows: a value.
+DENSE_ENTRY = 8
 
 
 def check_columns(frame: Any, wanted: Sequence[str], who: str) -> None:

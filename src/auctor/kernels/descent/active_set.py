@@ -22,9 +22,11 @@ import numpy as np
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: How a solve ended.
+#: How a solve ended: at a point that meets the optimality conditions.
 OPTIMAL = 0
+#: How a solve ended: the objective decreases without bound.
 UNBOUNDED = 1
+#: How a solve ended: after the largest number of steps.
 OUT_OF_STEPS = 2
 
 #: Curvature, as a share of the largest diagonal entry of G, that counts as zero: a few hundred

@@ -18,12 +18,19 @@ from auctor.core.types import Array, FloatArray
 from auctor.kernels.penalties.separable import prox_one
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
-#: Orders in which a pass visits the coordinates.
-CYCLIC, SHUFFLED, IID = 0, 1, 2
+#: Order of a pass over the coordinates: from the first to the last.
+CYCLIC = 0
+#: Order of a pass over the coordinates: a new permutation for each pass.
+SHUFFLED = 1
+#: Order of a pass over the coordinates: each is drawn at random, with replacement.
+IID = 2
 
-#: States of a coordinate: optimal on a kink or bound; shrinking (non-zero, and the gradient is
-#: smaller than its l1); growing (the gradient is larger than its l1).
-PINNED, SHRINKING, GROWING = 0, 1, 2
+#: State of a coordinate: optimal on a kink or bound.
+PINNED = 0
+#: State of a coordinate: not zero, and its gradient is smaller than its l1 strength.
+SHRINKING = 1
+#: State of a coordinate: its gradient is larger than its l1 strength.
+GROWING = 2
 
 
 @inline_kernel

@@ -24,9 +24,20 @@ from auctor.kernels.runtime.compiled import kernel
 STRIP_ROWS = 2048
 #: The lowest byte of a word.
 BYTE = np.uint64(255)
-#: Shifts, in bits, that move the second to the eighth byte of a word to the lowest place.
-S1, S2, S3, S4 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(32)
-S5, S6, S7 = np.uint64(40), np.uint64(48), np.uint64(56)
+#: Shift, in bits, that moves the second byte of a word to the lowest place.
+S1 = np.uint64(8)
+#: Shift, in bits, that moves the third byte of a word to the lowest place.
+S2 = np.uint64(16)
+#: Shift, in bits, that moves the fourth byte of a word to the lowest place.
+S3 = np.uint64(24)
+#: Shift, in bits, that moves the fifth byte of a word to the lowest place.
+S4 = np.uint64(32)
+#: Shift, in bits, that moves the sixth byte of a word to the lowest place.
+S5 = np.uint64(40)
+#: Shift, in bits, that moves the seventh byte of a word to the lowest place.
+S6 = np.uint64(48)
+#: Shift, in bits, that moves the eighth byte of a word to the lowest place.
+S7 = np.uint64(56)
 
 
 @kernel

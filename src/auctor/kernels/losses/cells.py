@@ -29,8 +29,12 @@ REACH = 38
 #: ORDER^2 = 144 products. Set by hand.
 DIRECT_PAIRS = 16
 
-#: What is summed: softplus, its first and its second derivative.
-VALUE, SLOPE, CURVE = 0, 1, 2
+#: Sum softplus itself.
+VALUE = 0
+#: Sum the first derivative of softplus.
+SLOPE = 1
+#: Sum the second derivative of softplus.
+CURVE = 2
 
 
 class Cells(NamedTuple):

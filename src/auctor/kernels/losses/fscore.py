@@ -24,9 +24,18 @@ CUT = 45.0
 #: Number of levels from which the grid of levels is not refined: so many remain only where the
 #: scores are too large to distinguish levels. Set by hand; it bounds time and memory.
 MOST_LEVELS = 1 << 15
-#: Columns of a table of levels. FLIPPED and ON_RAMP are two columns each: the first for positives,
-#: the second for negatives.
-PHI, VALUE, MU, FLIPPED, ON_RAMP = 0, 1, 2, 3, 5
+#: Column of a table of levels: the level of F itself.
+PHI = 0
+#: Column of a table of levels: the value there, ``1 - phi`` plus the smoothed worst margin.
+VALUE = 1
+#: Column of a table of levels: the multiplier of the constraint ``F <= phi``.
+MU = 2
+#: Column of a table of levels: flipped mass of the positives; that of the negatives follows.
+FLIPPED = 3
+#: Column of a table of levels: mass of the positives on the ramp; that of the negatives follows.
+ON_RAMP = 5
+#: Number of columns of a table of levels.
+LEVEL_COLUMNS = 7
 
 
 @kernel
@@ -89,18 +98,17 @@ def worst_labelling(
     return best, best_i, best_j, best_part
 
 
-class SortedScores(NamedTuple):
-    """Ascending values with weights, prepared for sums of ramps and of smoothed hinges.
+class RampSums(NamedTuple):
+    """Partial sums over one class from which sums of ramps and smoothed hinges are quick.
 
-    ``mass`` of the first i values, their ``moment`` about the last of them, and for every block its
-    moments of order 0, 1 and 2 about its first value. Such local moments avoid cancellation.
+    Moments are taken about a value nearby, as moments about zero would cancel.
     """
 
-    value: FloatArray
-    weight: FloatArray
-    mass: FloatArray
-    moment: FloatArray
-    block: FloatArray
+    value: FloatArray  # ascending scores
+    weight: FloatArray  # weight of each
+    mass: FloatArray  # mass[i]: weight of the first i values
+    moment: FloatArray  # moment[i]: first moment of the first i values about the last of them
+    block: FloatArray  # block[b]: moments of order 0, 1 and 2 of a block about its first value
 
 
 @kernel
@@ -121,9 +129,9 @@ def _prepare(value: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatAr
     return mass, moment, block
 
 
-def sorted_scores(value: FloatArray, weight: FloatArray) -> SortedScores:
-    """Prepare one class, given its ascending scores."""
-    return SortedScores(value, weight, *_prepare(value, weight))
+def ramp_sums(value: FloatArray, weight: FloatArray) -> RampSums:
+    """Partial sums over one class, given its ascending scores."""
+    return RampSums(value, weight, *_prepare(value, weight))
 
 
 @kernel
@@ -140,7 +148,7 @@ def _position(value: FloatArray, x: float, inclusive: bool) -> int:
 
 
 @kernel
-def _sums(side: SortedScores, t: float, width: float) -> tuple[float, float, float]:
+def _sums(side: RampSums, t: float, width: float) -> tuple[float, float, float]:
     """Sums over one class of ramps, of their slopes times width, and of smoothed hinges of t - v.
 
     The ramp is ``min(max((t - v) / width, 0), 1)``, and the smoothed hinge is its integral.
@@ -176,8 +184,8 @@ def _sums(side: SortedScores, t: float, width: float) -> tuple[float, float, flo
 
 @kernel
 def _level(
-    pos: SortedScores,
-    neg: SortedScores,
+    pos: RampSums,
+    neg: RampSums,
     factor: float,
     phi: float,
     width: float,
@@ -223,7 +231,7 @@ def _level(
 
 @kernel
 def levels(
-    pos: SortedScores, neg: SortedScores, factor: float, width: float, fine: int, temperature: float
+    pos: RampSums, neg: RampSums, factor: float, width: float, fine: int, temperature: float
 ) -> FloatArray:
     """Evaluate the levels ``j / 2^fine`` of F whose value is close to the largest; one per row.
 
@@ -233,7 +241,7 @@ def levels(
     refined; the others are halved.
     """
     size = 9
-    table = np.empty((256, ON_RAMP + 2))
+    table = np.empty((256, LEVEL_COLUMNS))
     guess = best = 0.0
     # Nine levels 1, 7/8, ..., 0 to start from.
     for j in range(size):

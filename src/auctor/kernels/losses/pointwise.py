@@ -31,9 +31,25 @@ import math
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Codes of the losses; each stands for one branch of the functions below.
-LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = 0, 1, 2, 3
-SQUARED, HUBER, QUANTILE, EPSILON, POISSON = 4, 5, 6, 7, 8
+# Codes of the losses in the table above; each stands for one branch of the functions below.
+#: Logistic loss of the margin.
+LOGISTIC = 0
+#: Hinge loss of the margin.
+HINGE = 1
+#: Half the squared hinge loss of the margin.
+SQUARED_HINGE = 2
+#: Exponential loss of the margin.
+EXPONENTIAL = 3
+#: Half the squared residual.
+SQUARED = 4
+#: Huber loss of the residual.
+HUBER = 5
+#: Quantile loss of the residual.
+QUANTILE = 6
+#: Absolute residual beyond a tolerance.
+EPSILON = 7
+#: Poisson loss: the score is the logarithm of the expected count.
+POISSON = 8
 
 #: Rounding error in u allowed beyond the domain of a conjugate; relative to the bound of the
 #: domain, which is of order one for all losses but HUBER and POISSON. Thousands of times machine

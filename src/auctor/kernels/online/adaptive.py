@@ -30,10 +30,18 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 #: of absolute entries of a row. Set by hand; each pair has a small and a large one, which the
 #: combination weighs.
 RATES = (30.0, 100.0, 0.3, 5.0)
-#: Learners with one step size for all columns, and the number of learners.
-PLAIN, TRIED = 2, len(RATES)
-#: Positions in a line of the table after the weights, and the length of a line.
-SQUARES, TOUCHED, SUMS = TRIED, TRIED + 1, TRIED + 2
+#: Number of learners with one step size for all columns; they come first.
+PLAIN = 2
+#: Number of learners. Their weights of a column are the first entries of its line of the table.
+TRIED = len(RATES)
+#: Position in a line of the table: sum of the squared entries of the column.
+SQUARES = TRIED
+#: Position in a line of the table: number of the row that used the column last.
+TOUCHED = TRIED + 1
+#: Position in a line of the table: sum of the column in the positive class; the sum in the negative
+#: class follows.
+SUMS = TRIED + 2
+#: Length of a line of the table.
 LINE = TRIED + 4
 #: The t-th row has the weight t to this power in the moments of the scores, as early scores are
 #: those of learners that had seen little. Set by hand.

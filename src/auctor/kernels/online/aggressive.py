@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 
 import numpy as np
 
@@ -15,13 +16,26 @@ from auctor.kernels.descent.coordinate import next_random
 from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Positions in the vector of scalars: steps; rows, their weight and weighted squared lengths;
-#: weight of the positives.
-STEPS, ROWS, TOTAL, SQUARES, POSITIVE = 0, 1, 2, 3, 4
-#: Positions: the scale, the sum of the scales in the average, and their total weight.
-SCALE, SUM_SCALE, MASS = 5, 6, 7
-#: Length of the vector of scalars.
-SCALARS = 8
+
+class Margin(IntEnum):
+    """Positions in the vector ``s`` of scalars, here and in the state of a learner."""
+
+    #: Steps so far.
+    STEPS = 0
+    #: Rows so far.
+    ROWS = 1
+    #: Weight of the rows so far.
+    TOTAL = 2
+    #: Sum of the weighted squared lengths of the rows.
+    SQUARES = 3
+    #: Weight of the positive rows so far.
+    POSITIVE = 4
+    #: Factor of ``table[:, 0]`` in w.
+    SCALE = 5
+    #: Factor of ``table[:, 0]`` in the sum of the iterates.
+    SUM_SCALE = 6
+    #: Total weight of the averaged iterates.
+    MASS = 7
 
 
 @kernel
@@ -56,8 +70,8 @@ def oam(
         start, stop = indptr[i], indptr[i + 1]
         label, own = (1.0, 1) if y[i] > 0.0 else (-1.0, 0)
         other = 1 - own
-        s[ROWS] += 1.0
-        s[TOTAL] += weight[i]
+        s[Margin.ROWS] += 1.0
+        s[Margin.TOTAL] += weight[i]
         seen[own] += 1.0
         # The row may replace a buffered row of its own class.
         slot = reservoir_slot(int(seen[own]), size, random)
@@ -68,7 +82,8 @@ def oam(
         if count == 0:
             continue
         # A buffered row represents seen / size rows; the largest step is C/2 times that number.
-        most = 0.5 * cost * max(1.0, seen[other] / size) * weight[i] * s[ROWS] / s[TOTAL]
+        most = 0.5 * cost * max(1.0, seen[other] / size)
+        most = most * weight[i] * s[Margin.ROWS] / s[Margin.TOTAL]
         # Score and squared length of the row; its entries are spread out in ``scratch``.
         wx = square = total = 0.0
         for k in range(start, stop):
@@ -107,10 +122,10 @@ def oam(
             j, x = indices[k], float(values[k])
             scratch[j] = 0.0
             table[j, 0] += total * x
-            table[j, 1] += s[SUM_SCALE] * total * x
-        s[STEPS] += 1.0
-        s[SUM_SCALE] += 1.0
-        s[MASS] += 1.0
+            table[j, 1] += s[Margin.SUM_SCALE] * total * x
+        s[Margin.STEPS] += 1.0
+        s[Margin.SUM_SCALE] += 1.0
+        s[Margin.MASS] += 1.0
 
 
 @kernel
@@ -137,7 +152,7 @@ def add_kept(
     for k in range(length):
         j, z = indices[k], values[k]
         table[j, 0] += move * z
-        table[j, 1] += s[SUM_SCALE] * move * z
+        table[j, 1] += s[Margin.SUM_SCALE] * move * z
 
 
 @inline_kernel
@@ -188,17 +203,17 @@ def passive_aggressive(
         start, stop = indptr[i], indptr[i + 1]
         label = 1.0 if y[i] > 0.0 else -1.0
         wx, square = score_and_square(indices, values, start, stop, table)
-        s[ROWS] += 1.0
-        s[TOTAL] += weight[i]
+        s[Margin.ROWS] += 1.0
+        s[Margin.TOTAL] += weight[i]
         # w + (lack / |x|^2) y x has the margin 1; the step is limited by the cost, weighted by the
         # row.
         lack = 1.0 - label * wx
         if lack > 0.0 and square > 0.0:
-            move = label * min(lack / square, cost * weight[i] * s[ROWS] / s[TOTAL])
-            add_row(indices, values, start, stop, move, s[SUM_SCALE] * move, table)
-        s[STEPS] += 1.0
-        s[SUM_SCALE] += 1.0
-        s[MASS] += 1.0
+            move = label * min(lack / square, cost * weight[i] * s[Margin.ROWS] / s[Margin.TOTAL])
+            add_row(indices, values, start, stop, move, s[Margin.SUM_SCALE] * move, table)
+        s[Margin.STEPS] += 1.0
+        s[Margin.SUM_SCALE] += 1.0
+        s[Margin.MASS] += 1.0
 
 
 @kernel
@@ -224,30 +239,30 @@ def uni_exp(
         start, stop = indptr[i], indptr[i + 1]
         label = 1.0 if y[i] > 0.0 else -1.0
         vx, square = score_and_square(indices, values, start, stop, table)
-        s[ROWS] += 1.0
-        s[TOTAL] += weight[i]
-        s[SQUARES] += weight[i] * square
+        s[Margin.ROWS] += 1.0
+        s[Margin.TOTAL] += weight[i]
+        s[Margin.SQUARES] += weight[i] * square
         if label > 0.0:
-            s[POSITIVE] += weight[i]
-        if not (0.0 < s[POSITIVE] < s[TOTAL] and s[SQUARES] > 0.0):
+            s[Margin.POSITIVE] += weight[i]
+        if not (0.0 < s[Margin.POSITIVE] < s[Margin.TOTAL] and s[Margin.SQUARES] > 0.0):
             continue
-        s[STEPS] += 1.0
-        p = s[POSITIVE] / s[TOTAL]
-        eta = rate / math.sqrt(s[STEPS]) * s[TOTAL] / s[SQUARES]
+        s[Margin.STEPS] += 1.0
+        p = s[Margin.POSITIVE] / s[Margin.TOTAL]
+        eta = rate / math.sqrt(s[Margin.STEPS]) * s[Margin.TOTAL] / s[Margin.SQUARES]
         # w <- (w + eta share y exp(-y w.x) x) / (1 + eta l2), with w = SCALE table[:, 0].
-        share = weight[i] * s[ROWS] / s[TOTAL] * 0.5 / (p if label > 0.0 else 1.0 - p)
+        share = weight[i] * s[Margin.ROWS] / s[Margin.TOTAL] * 0.5 / (p if label > 0.0 else 1.0 - p)
         # The exponent is capped, as exp could overflow; beyond 30 the bound below applies anyway.
-        move = eta * share * math.exp(min(-label * s[SCALE] * vx, 30.0))
+        move = eta * share * math.exp(min(-label * s[Margin.SCALE] * vx, 30.0))
         if move * square > 1.0:
             move = 1.0 / square
-        move *= label / s[SCALE]
-        add_row(indices, values, start, stop, move, s[SUM_SCALE] * move, table)
-        s[SCALE] /= 1.0 + eta * l2
-        s[SUM_SCALE] += s[STEPS] * s[SCALE]
-        s[MASS] += s[STEPS]
+        move *= label / s[Margin.SCALE]
+        add_row(indices, values, start, stop, move, s[Margin.SUM_SCALE] * move, table)
+        s[Margin.SCALE] /= 1.0 + eta * l2
+        s[Margin.SUM_SCALE] += s[Margin.STEPS] * s[Margin.SCALE]
+        s[Margin.MASS] += s[Margin.STEPS]
         # Multiply a small scale into the columns.
-        if s[SCALE] < SMALL_SCALE:
+        if s[Margin.SCALE] < SMALL_SCALE:
             for j in range(table.shape[0]):
-                table[j, 1] -= s[SUM_SCALE] * table[j, 0]
-                table[j, 0] *= s[SCALE]
-            s[SCALE], s[SUM_SCALE] = 1.0, 0.0
+                table[j, 1] -= s[Margin.SUM_SCALE] * table[j, 0]
+                table[j, 0] *= s[Margin.SCALE]
+            s[Margin.SCALE], s[Margin.SUM_SCALE] = 1.0, 0.0

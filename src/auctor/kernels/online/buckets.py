@@ -9,8 +9,10 @@ from __future__ import annotations
 from auctor.core.types import IntArray
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Positions in a line of ``links``.
-BUCKET, NEXT = 0, 1
+#: Position in a line of ``links``: the bucket of the column plus one.
+BUCKET = 0
+#: Position in a line of ``links``: the next column of the bucket plus one.
+NEXT = 1
 #: Number of buckets. Set by hand: 64 kB of list heads; with fewer, more columns of a bucket are
 #: visited before their threshold is reached.
 BUCKETS = 8192

@@ -16,66 +16,111 @@ negative rows (or their known means); the products of w with them follow from
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.penalties.separable import prox_one
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Positions in the vector of scalars: steps; rows, their weight and weighted lengths.
-STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
-#: Weight of the positive and negative rows in the sums, and the prior if known (0: estimated).
-POSITIVE, NEGATIVE, PRIOR = 4, 5, 6
-#: P, C, U, V and the total weight of the averaged iterates.
-SCALE, SHRUNK, SUM_SCALE, SUM_SHRUNK, MASS = 7, 8, 9, 10, 11
-#: E and F for both classes.
-DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE = 12, 13, 14, 15
-#: Entries read; C at the last and at the next sweep over all columns; buckets per unit of C.
-ENTRIES, ORIGIN, HORIZON, FINENESS = 16, 17, 18, 19
-#: Length of the vector of scalars.
-SCALARS = 20
 
-#: Rules for the step size.
-INVERSE, SQRT, CONSTANT = 0, 1, 2
+class Lazy(IntEnum):
+    """Positions in the vector ``s`` of scalars, here, in `spam_lasso` and in a learner's state.
+
+    Scale and threshold are applied to all columns at once, by changing a scalar: the penalty is
+    lazy.
+    """
+
+    #: Steps so far.
+    STEPS = 0
+    #: Rows so far.
+    ROWS = 1
+    #: Weight of the rows so far.
+    TOTAL = 2
+    #: Sum of the weighted lengths of the rows.
+    LENGTHS = 3
+    #: Weight of the positive rows in the class sums.
+    POSITIVE = 4
+    #: Weight of the negative rows in the class sums.
+    NEGATIVE = 5
+    #: Share of positives if it is known; 0 means that it is estimated.
+    PRIOR = 6
+    #: P, the factor of all weights.
+    SCALE = 7
+    #: C, the cumulative threshold.
+    SHRUNK = 8
+    #: U, the sum of ``t P``.
+    SUM_SCALE = 9
+    #: V, the sum of ``t P C``.
+    SUM_SHRUNK = 10
+    #: Total weight of the averaged iterates, the sum of t.
+    MASS = 11
+    #: E, the sum of ``a m`` with m the sum of the positive rows.
+    DOT_POSITIVE = 12
+    #: E, the sum of ``a m`` with m the sum of the negative rows.
+    DOT_NEGATIVE = 13
+    #: F, the sum of ``sign(a) k m`` with m the sum of the positive rows.
+    SIGN_POSITIVE = 14
+    #: F, the sum of ``sign(a) k m`` with m the sum of the negative rows.
+    SIGN_NEGATIVE = 15
+    #: Entries read so far.
+    ENTRIES = 16
+    #: C at the last sweep over all columns.
+    ORIGIN = 17
+    #: C at the next sweep over all columns.
+    HORIZON = 18
+    #: Buckets per unit of C.
+    FINENESS = 19
+
+
+class StepRule(IntEnum):
+    """How the step size depends on the number t of the step; see `step_length`."""
+
+    #: One over ``ridge t`` plus a constant.
+    INVERSE = 0
+    #: Proportional to ``1 / sqrt(t)``.
+    SQRT = 1
+    #: The same for all steps.
+    CONSTANT = 2
 
 
 @inline_kernel
 def step_length(rule: int, rate: float, t: float, ridge: float, size: float) -> float:
     """Step size of step t for rows of mean squared length ``size``."""
-    if rule == INVERSE:
+    if rule == StepRule.INVERSE:
         return 1.0 / (ridge * t + 4.0 * size)
-    level = rate / math.sqrt(t) if rule == SQRT else rate
+    level = rate / math.sqrt(t) if rule == StepRule.SQRT else rate
     return min(level, 0.25) / size
 
 
 @inline_kernel
 def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bool:
     """Count a row; return whether both classes have been seen, so that a step is possible."""
-    s[ROWS] += 1.0
-    s[TOTAL] += weight
-    s[LENGTHS] += weight * math.sqrt(square)
-    if s[PRIOR] == 0.0:
-        s[POSITIVE if positive else NEGATIVE] += weight
-    return bool(s[POSITIVE] > 0.0 and s[NEGATIVE] > 0.0 and s[LENGTHS] > 0.0)
+    s[Lazy.ROWS] += 1.0
+    s[Lazy.TOTAL] += weight
+    s[Lazy.LENGTHS] += weight * math.sqrt(square)
+    if s[Lazy.PRIOR] == 0.0:
+        s[Lazy.POSITIVE if positive else Lazy.NEGATIVE] += weight
+    return bool(s[Lazy.POSITIVE] > 0.0 and s[Lazy.NEGATIVE] > 0.0 and s[Lazy.LENGTHS] > 0.0)
 
 
 @inline_kernel
 def class_shares(s: FloatArray, weight: float, positive: bool) -> tuple[float, float]:
     """Multiples of a row to add to the sums of both classes; 0 where their means are known."""
-    add = weight if s[PRIOR] == 0.0 else 0.0
+    add = weight if s[Lazy.PRIOR] == 0.0 else 0.0
     return (add, 0.0) if positive else (0.0, add)
 
 
 @inline_kernel
 def mean_square(s: FloatArray) -> float:
     """Square of the mean length of the rows; an outlier changes it less than the mean square."""
-    return float((s[LENGTHS] / s[TOTAL]) ** 2)
+    return float((s[Lazy.LENGTHS] / s[Lazy.TOTAL]) ** 2)
 
 
 @inline_kernel
 def prior(s: FloatArray) -> float:
     """Share of the positive class: the known prior, or the share so far."""
-    return float(s[PRIOR] if s[PRIOR] > 0.0 else s[POSITIVE] / s[TOTAL])
+    return float(s[Lazy.PRIOR] if s[Lazy.PRIOR] > 0.0 else s[Lazy.POSITIVE] / s[Lazy.TOTAL])
 
 
 @inline_kernel
@@ -145,42 +190,45 @@ def spam_ridge(
         positive = y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
         up, down = class_shares(s, weight[i], positive)
-        s[DOT_POSITIVE] += up * ax
-        s[DOT_NEGATIVE] += down * ax
+        s[Lazy.DOT_POSITIVE] += up * ax
+        s[Lazy.DOT_NEGATIVE] += down * ax
         # w <- (w - eta slope x) / (1 + eta p(1-p) l2): the division changes the scale P alone.
         t = scale = move = shrinkage = 0.0
         if ready:
-            s[STEPS] += 1.0
-            t, scale, p = s[STEPS], s[SCALE], prior(s)
+            s[Lazy.STEPS] += 1.0
+            t, scale, p = s[Lazy.STEPS], s[Lazy.SCALE], prior(s)
             ridge = p * (1.0 - p) * l2
             eta = step_length(rule, rate, t, ridge, mean_square(s))
             shrinkage = eta * ridge
-            other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
-            share = weight[i] * s[ROWS] / s[TOTAL]
+            if positive:
+                other = s[Lazy.DOT_NEGATIVE] / s[Lazy.NEGATIVE]
+            else:
+                other = s[Lazy.DOT_POSITIVE] / s[Lazy.POSITIVE]
+            share = weight[i] * s[Lazy.ROWS] / s[Lazy.TOTAL]
             move = row_multiple(positive, p, share, scale * ax, scale * other, eta, square) / scale
-        add_row(indices, values, start, stop, table, move, s[SUM_SCALE] * move, up, down)
+        add_row(indices, values, start, stop, table, move, s[Lazy.SUM_SCALE] * move, up, down)
         if not ready:
             continue
-        s[DOT_POSITIVE] += move * (on_positive + up * square)
-        s[DOT_NEGATIVE] += move * (on_negative + down * square)
+        s[Lazy.DOT_POSITIVE] += move * (on_positive + up * square)
+        s[Lazy.DOT_NEGATIVE] += move * (on_negative + down * square)
         # The average weighs iterate t by t: U += t P.
-        s[SCALE] = scale / (1.0 + shrinkage)
-        s[SUM_SCALE] += t * s[SCALE]
-        s[MASS] += t
-        if s[SCALE] < SMALL_SCALE:
+        s[Lazy.SCALE] = scale / (1.0 + shrinkage)
+        s[Lazy.SUM_SCALE] += t * s[Lazy.SCALE]
+        s[Lazy.MASS] += t
+        if s[Lazy.SCALE] < SMALL_SCALE:
             unscale(table, s)
 
 
 @kernel
 def unscale(table: FloatArray, s: FloatArray) -> None:
     """Multiply the scale into the columns and recompute their products with the class sums."""
-    s[DOT_POSITIVE] = s[DOT_NEGATIVE] = 0.0
+    s[Lazy.DOT_POSITIVE] = s[Lazy.DOT_NEGATIVE] = 0.0
     for j in range(table.shape[0]):
-        table[j, 1] -= s[SUM_SCALE] * table[j, 0]
-        table[j, 0] *= s[SCALE]
-        s[DOT_POSITIVE] += table[j, 0] * table[j, 2]
-        s[DOT_NEGATIVE] += table[j, 0] * table[j, 3]
-    s[SCALE], s[SUM_SCALE] = 1.0, 0.0
+        table[j, 1] -= s[Lazy.SUM_SCALE] * table[j, 0]
+        table[j, 0] *= s[Lazy.SCALE]
+        s[Lazy.DOT_POSITIVE] += table[j, 0] * table[j, 2]
+        s[Lazy.DOT_NEGATIVE] += table[j, 0] * table[j, 3]
+    s[Lazy.SCALE], s[Lazy.SUM_SCALE] = 1.0, 0.0
 
 
 @inline_kernel
@@ -193,17 +241,18 @@ def sign(a: float) -> float:
 def write_back(table: FloatArray, s: FloatArray, l1: FloatArray) -> None:
     """Apply scale and threshold to the columns, reset both, and recompute the products."""
     one = l1.shape[0] == 1
-    scale, shrunk = s[SCALE], s[SHRUNK]
-    for place in (DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE):
-        s[place] = 0.0
+    scale, shrunk = s[Lazy.SCALE], s[Lazy.SHRUNK]
+    s[Lazy.DOT_POSITIVE] = s[Lazy.DOT_NEGATIVE] = 0.0
+    s[Lazy.SIGN_POSITIVE] = s[Lazy.SIGN_NEGATIVE] = 0.0
     for j in range(table.shape[0]):
         a, level = table[j, 0], l1[0 if one else j]
-        table[j, 1] -= a * s[SUM_SCALE] - sign(a) * level * s[SUM_SHRUNK]
+        table[j, 1] -= a * s[Lazy.SUM_SCALE] - sign(a) * level * s[Lazy.SUM_SHRUNK]
         table[j, 0] = scale * max(abs(a) - level * shrunk, 0.0) * sign(a)
         for own in (2, 3):
-            s[DOT_POSITIVE - 2 + own] += table[j, 0] * table[j, own]
-            s[SIGN_POSITIVE - 2 + own] += sign(table[j, 0]) * level * table[j, own]
-    s[SCALE], s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON] = 1.0, 0.0, 0.0, 0.0, 0.0
+            s[Lazy.DOT_POSITIVE - 2 + own] += table[j, 0] * table[j, own]
+            s[Lazy.SIGN_POSITIVE - 2 + own] += sign(table[j, 0]) * level * table[j, own]
+    s[Lazy.SCALE] = 1.0
+    s[Lazy.SHRUNK] = s[Lazy.SUM_SCALE] = s[Lazy.SUM_SHRUNK] = s[Lazy.HORIZON] = 0.0
 
 
 @kernel
@@ -231,7 +280,7 @@ def spam_dense(
         score = square = 0.0
         positive = y[i] > 0.0
         own = 2 if positive else 3
-        add = weight[i] if s[PRIOR] == 0.0 else 0.0
+        add = weight[i] if s[Lazy.PRIOR] == 0.0 else 0.0
         # Score and squared length; the class sum gets the row unless the class means are known.
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
@@ -240,16 +289,16 @@ def spam_dense(
             table[j, own] += add * x
         if not count_row(s, weight[i], positive, square):
             continue
-        s[STEPS] += 1.0
-        t, p = s[STEPS], prior(s)
+        s[Lazy.STEPS] += 1.0
+        t, p = s[Lazy.STEPS], prior(s)
         q = p * (1.0 - p)
         eta = step_length(rule, rate, t, q * least, mean_square(s))
         # Mean score of the other class, w.m, with m from the last two entries of the table.
         other = 0.0
         for j in range(table.shape[0]):
             other += table[j, 0] * table[j, 5 - own]
-        other /= s[NEGATIVE] if positive else s[POSITIVE]
-        share = weight[i] * s[ROWS] / s[TOTAL]
+        other /= s[Lazy.NEGATIVE] if positive else s[Lazy.POSITIVE]
+        share = weight[i] * s[Lazy.ROWS] / s[Lazy.TOTAL]
         move = row_multiple(positive, p, share, score, other, eta, square)
         for k in range(start, stop):
             table[indices[k], 0] += move * values[k]
@@ -258,4 +307,4 @@ def spam_dense(
             w = prox_one(table[j, 0], eta * q, l1[j], l2[j], lower[j], upper[j])
             table[j, 0] = w
             table[j, 1] -= t * w
-        s[MASS] += t
+        s[Lazy.MASS] += t

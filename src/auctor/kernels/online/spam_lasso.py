@@ -19,24 +19,7 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.online.buckets import BUCKET, BUCKETS, NEXT, enter, leave
 from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.online.spam import (
-    DOT_NEGATIVE,
-    DOT_POSITIVE,
-    ENTRIES,
-    FINENESS,
-    HORIZON,
-    MASS,
-    NEGATIVE,
-    ORIGIN,
-    POSITIVE,
-    ROWS,
-    SCALE,
-    SHRUNK,
-    SIGN_NEGATIVE,
-    SIGN_POSITIVE,
-    STEPS,
-    SUM_SCALE,
-    SUM_SHRUNK,
-    TOTAL,
+    Lazy,
     add_row,
     class_shares,
     count_row,
@@ -105,36 +88,36 @@ def spam_lasso(
             on_negative += x * table[j, 3]
             turned += x * signed(single if one else l1[j], a)
             square += x * x
-        s[ENTRIES] += float(stop - start)
+        s[Lazy.ENTRIES] += float(stop - start)
         positive = y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
         up, down = class_shares(s, weight[i], positive)
         # E = sum a m and F = sum sign(a) k m change with the class sums.
-        s[DOT_POSITIVE] += up * ax
-        s[DOT_NEGATIVE] += down * ax
-        s[SIGN_POSITIVE] += up * turned
-        s[SIGN_NEGATIVE] += down * turned
+        s[Lazy.DOT_POSITIVE] += up * ax
+        s[Lazy.DOT_NEGATIVE] += down * ax
+        s[Lazy.SIGN_POSITIVE] += up * turned
+        s[Lazy.SIGN_NEGATIVE] += down * turned
         if not ready:
             add_row(indices, values, start, stop, table, 0.0, 0.0, up, down)
             continue
-        s[STEPS] += 1.0
+        s[Lazy.STEPS] += 1.0
         # The step compares w.x with the mean score of the other class (Natole, Ying, Lyu, 2018),
         # with the weights w_j = P (a_j - sign(a_j) k_j C).
-        t, scale, shrunk, p = s[STEPS], s[SCALE], s[SHRUNK], prior(s)
+        t, scale, shrunk, p = s[Lazy.STEPS], s[Lazy.SCALE], s[Lazy.SHRUNK], prior(s)
         q = p * (1.0 - p)
         eta = step_length(rule, rate, t, q * l2, mean_square(s))
         if positive:
-            other = (s[DOT_NEGATIVE] - shrunk * s[SIGN_NEGATIVE]) / s[NEGATIVE]
+            other = (s[Lazy.DOT_NEGATIVE] - shrunk * s[Lazy.SIGN_NEGATIVE]) / s[Lazy.NEGATIVE]
         else:
-            other = (s[DOT_POSITIVE] - shrunk * s[SIGN_POSITIVE]) / s[POSITIVE]
-        share = weight[i] * s[ROWS] / s[TOTAL]
+            other = (s[Lazy.DOT_POSITIVE] - shrunk * s[Lazy.SIGN_POSITIVE]) / s[Lazy.POSITIVE]
+        share = weight[i] * s[Lazy.ROWS] / s[Lazy.TOTAL]
         score = scale * (ax - shrunk * turned)
         move = row_multiple(positive, p, share, score, scale * other, eta, square) / scale
         cut = eta * q / scale
-        if strongest > 0.0 and shrunk + cut >= s[HORIZON]:
+        if strongest > 0.0 and shrunk + cut >= s[Lazy.HORIZON]:
             sweep(table, s, heads, links, l1, cut)
         # a <- a + move x. Columns that may reach 0 before the horizon, or change sign, are listed.
-        horizon, past = s[HORIZON], s[SUM_SCALE] * move
+        horizon, past = s[Lazy.HORIZON], s[Lazy.SUM_SCALE] * move
         count = 0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
@@ -148,24 +131,24 @@ def spam_lasso(
             table[j, 3] += down * x
             slow[count] = k
             count += not alone
-        s[DOT_POSITIVE] += move * (on_positive + up * square)
-        s[DOT_NEGATIVE] += move * (on_negative + down * square)
+        s[Lazy.DOT_POSITIVE] += move * (on_positive + up * square)
+        s[Lazy.DOT_NEGATIVE] += move * (on_negative + down * square)
         scale_now = max(scale / (1.0 + eta * q * l2), 1e-300)
         count = threshold(
             indices, values, slow, count, l1, lower, upper, free, move, cut, scale_now, table, s
         )
-        s[SCALE], s[SHRUNK] = scale_now, shrunk + cut
+        s[Lazy.SCALE], s[Lazy.SHRUNK] = scale_now, shrunk + cut
         if strongest > 0.0:
             if count > 0:
                 enter_buckets(indices, slow, count, l1, table, s, heads, links)
-            for bucket in range(bucket_of(s, shrunk), bucket_of(s, s[SHRUNK]) + 1):
+            for bucket in range(bucket_of(s, shrunk), bucket_of(s, s[Lazy.SHRUNK]) + 1):
                 if heads[bucket] > 0:
                     process_bucket(bucket, table, s, heads, links, l1)
         # Averages of the iterates, weighted by t: sums of P and of P C are enough.
-        s[SUM_SCALE] += t * s[SCALE]
-        s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
-        s[MASS] += t
-        if s[SCALE] < SMALL_SCALE or s[SHRUNK] * strongest > LARGE:
+        s[Lazy.SUM_SCALE] += t * s[Lazy.SCALE]
+        s[Lazy.SUM_SHRUNK] += t * s[Lazy.SCALE] * s[Lazy.SHRUNK]
+        s[Lazy.MASS] += t
+        if s[Lazy.SCALE] < SMALL_SCALE or s[Lazy.SHRUNK] * strongest > LARGE:
             write_back(table, s, l1)
 
 
@@ -191,7 +174,8 @@ def threshold(
     before the next sweep; returns their number.
     """
     one, single = l1.shape[0] == 1, l1[0]
-    shrunk, sum_scale, sum_shrunk, horizon = s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON]
+    shrunk, horizon = s[Lazy.SHRUNK], s[Lazy.HORIZON]
+    sum_scale, sum_shrunk = s[Lazy.SUM_SCALE], s[Lazy.SUM_SHRUNK]
     dot_positive = dot_negative = sign_positive = sign_negative = 0.0
     left = 0
     for n in range(count):
@@ -217,10 +201,10 @@ def threshold(
         sign_negative += turn * table[j, 3]
         slow[left] = k
         left += min(abs(a), level * horizon - abs(a)) > 0.0
-    s[DOT_POSITIVE] += dot_positive
-    s[DOT_NEGATIVE] += dot_negative
-    s[SIGN_POSITIVE] += sign_positive
-    s[SIGN_NEGATIVE] += sign_negative
+    s[Lazy.DOT_POSITIVE] += dot_positive
+    s[Lazy.DOT_NEGATIVE] += dot_negative
+    s[Lazy.SIGN_POSITIVE] += sign_positive
+    s[Lazy.SIGN_NEGATIVE] += sign_negative
     return left
 
 
@@ -249,7 +233,7 @@ def enter_buckets(
 @inline_kernel
 def bucket_of(s: FloatArray, threshold: float) -> int:
     """Bucket of a column that becomes zero at this cumulative threshold."""
-    place = (threshold - s[ORIGIN]) * s[FINENESS]
+    place = (threshold - s[Lazy.ORIGIN]) * s[Lazy.FINENESS]
     if not place < BUCKETS - 1.0:  # true for NaN, too
         return BUCKETS - 1
     return int(place) if place > 0.0 else 0
@@ -263,17 +247,18 @@ def sweep(
 
     A step raises the threshold by ``cut``, the width of two buckets.
     """
-    steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
+    steps = SWEEP * table.shape[0] * s[Lazy.ROWS] / max(s[Lazy.ENTRIES], 1.0)
     steps = min(max(steps, LEAST_STEPS), 0.5 * BUCKETS)
-    used = BUCKETS if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
+    used = BUCKETS if s[Lazy.HORIZON] == 0.0 else bucket_of(s, s[Lazy.HORIZON]) + 1
     # Empty the buckets, then collect the columns close to zero without a branch.
     for bucket in range(used):
         after, heads[bucket] = heads[bucket], 0
         while after > 0:
             links[after - 1, BUCKET] = 0
             after = links[after - 1, NEXT]
-    horizon = s[SHRUNK] + steps * cut
-    s[ORIGIN], s[FINENESS], s[HORIZON] = s[SHRUNK], 2.0 / max(cut, 1e-300), horizon
+    horizon = s[Lazy.SHRUNK] + steps * cut
+    s[Lazy.ORIGIN], s[Lazy.HORIZON] = s[Lazy.SHRUNK], horizon
+    s[Lazy.FINENESS] = 2.0 / max(cut, 1e-300)
     one, single = l1.shape[0] == 1, l1[0]
     near, count = np.empty(table.shape[0], np.uint64), 0
     for j in range(table.shape[0]):
@@ -296,7 +281,7 @@ def process_bucket(
     l1: FloatArray,
 ) -> None:
     """Set those columns of a bucket to zero whose threshold is reached; keep the others."""
-    shrunk, after = s[SHRUNK], heads[bucket]
+    shrunk, after = s[Lazy.SHRUNK], heads[bucket]
     heads[bucket] = 0
     while after > 0:
         j = after - 1
@@ -305,14 +290,14 @@ def process_bucket(
         a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
         # Not yet at zero: to a later bucket, if that is before the next sweep.
         if abs(a) > level * shrunk:
-            if abs(a) < level * s[HORIZON]:
+            if abs(a) < level * s[Lazy.HORIZON]:
                 enter(heads, links, j, bucket_of(s, abs(a) / level))
             continue
         # a becomes 0: correct the sum of the iterates, E and F.
         turn = signed(level, a)
         table[j, 0] = 0.0
-        table[j, 1] -= a * s[SUM_SCALE] - turn * s[SUM_SHRUNK]
-        s[DOT_POSITIVE] -= a * table[j, 2]
-        s[DOT_NEGATIVE] -= a * table[j, 3]
-        s[SIGN_POSITIVE] -= turn * table[j, 2]
-        s[SIGN_NEGATIVE] -= turn * table[j, 3]
+        table[j, 1] -= a * s[Lazy.SUM_SCALE] - turn * s[Lazy.SUM_SHRUNK]
+        s[Lazy.DOT_POSITIVE] -= a * table[j, 2]
+        s[Lazy.DOT_NEGATIVE] -= a * table[j, 3]
+        s[Lazy.SIGN_POSITIVE] -= turn * table[j, 2]
+        s[Lazy.SIGN_NEGATIVE] -= turn * table[j, 3]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 # Blanks and line ends.
-TAB = 9
-NEWLINE = 10
-RETURN = 13
-SPACE = 32
+TAB = ord("\t")
+NEWLINE = ord("\n")
+RETURN = ord("\r")
+SPACE = ord(" ")
 
 # Characters of the formats: a quote around fields, a comment, index:value, qid.
-QUOTE = 34
-HASH = 35
-COLON = 58
-SMALL_D = 100
-SMALL_I = 105
-SMALL_Q = 113
+QUOTE = ord('"')
+HASH = ord("#")
+COLON = ord(":")
+SMALL_D = ord("d")
+SMALL_I = ord("i")
+SMALL_Q = ord("q")
 
 # Characters of numbers.
-PLUS = 43
-MINUS = 45
-DOT = 46
-ZERO = 48
-NINE = 57
-LARGE_E = 69
-SMALL_E = 101
+PLUS = ord("+")
+MINUS = ord("-")
+DOT = ord(".")
+ZERO = ord("0")
+NINE = ord("9")
+LARGE_E = ord("E")
+SMALL_E = ord("e")

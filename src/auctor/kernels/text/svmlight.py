@@ -40,13 +40,20 @@ WHERE = 6
 #: Length of the state vector.
 AT_SIZE = 7
 
-# Codes for why a reader stopped before the end of the text; FINE means that it did not.
+# Codes for why a reader stopped before the end of the text.
+#: It did not stop early.
 FINE = 0
+#: No whole number before a colon.
 NO_INDEX = 1
+#: No colon after an index.
 NO_COLON = 2
+#: An index below the first.
 LOW_INDEX = 3
+#: An index above the last.
 HIGH_INDEX = 4
+#: No number after the colon.
 NO_VALUE = 5
+#: No whole number after ``qid:``.
 NO_QUERY = 6
 
 #: Digits of an index that always fit in 63 bits.

@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.checks import check_int, check_real
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import saddle as kernels
+from auctor.kernels.online.saddle import Saddle
 from auctor.online.base import OnlineClassifier, State, pad_columns
 
 
@@ -83,12 +84,12 @@ class Fsauc(OnlineClassifier):
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
-        state: State = {"table": np.zeros((d, 5)), "scalars": np.zeros(kernels.SCALARS)}
+        state: State = {"table": np.zeros((d, 5)), "scalars": np.zeros(len(Saddle))}
         s, expected = state["scalars"], getattr(self, "_expected", None)
-        s[kernels.SCALE] = s[kernels.CENTRE] = 1.0
-        s[kernels.GOAL], s[kernels.GROWTH] = self.stage, 2.0
+        s[Saddle.SCALE] = s[Saddle.CENTRE] = 1.0
+        s[Saddle.GOAL], s[Saddle.GROWTH] = self.stage, 2.0
         if expected is not None:
-            s[kernels.GOAL], s[kernels.GROWTH] = max(expected // stages(expected), 1), 1.0
+            s[Saddle.GOAL], s[Saddle.GROWTH] = max(expected // stages(expected), 1), 1.0
         return state
 
     def _ruled_by_one_row(self, state: State) -> bool:
@@ -104,17 +105,17 @@ class Fsauc(OnlineClassifier):
     def _weights(self, state: State) -> FloatArray:
         """The average of this stage if at least half of it is done, else of the last stage."""
         table, s = state["table"], state["scalars"]
-        done = s[kernels.DONE]
-        if done == 0.0 or (s[kernels.STAGE] > 0.0 and 2.0 * done < s[kernels.GOAL]):
+        done = s[Saddle.DONE]
+        if done == 0.0 or (s[Saddle.STAGE] > 0.0 and 2.0 * done < s[Saddle.GOAL]):
             return table[:, 2].copy()
         # Lazy sums of the iterates: multiples of the centre and of the row sums, minus corrections.
-        total = s[kernels.SUM_CENTRE] * table[:, 2] + s[kernels.SUM_SCALE] * table[:, 0]
+        total = s[Saddle.SUM_CENTRE] * table[:, 2] + s[Saddle.SUM_SCALE] * table[:, 0]
         return np.asarray((total - table[:, 1]) / done)
 
     def _threshold(self, state: State) -> float:
         table, s = state["table"], state["scalars"]
-        positive = s[kernels.POSITIVE]
-        negative = s[kernels.TOTAL] - positive
+        positive = s[Saddle.POSITIVE]
+        negative = s[Saddle.TOTAL] - positive
         if not min(positive, negative) > 0.0:
             return 0.0
         middle = table[:, 3] / positive + table[:, 4] / negative

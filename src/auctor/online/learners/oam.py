@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import aggressive as kernels
+from auctor.kernels.online.aggressive import Margin
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.state import MOST_ROWS, all_between, require_that
 
@@ -76,7 +77,7 @@ class Oam(OnlineClassifier):
         return {
             "table": np.zeros((d, 2)),
             "scratch": np.zeros(d),
-            "scalars": np.zeros(kernels.SCALARS),
+            "scalars": np.zeros(len(Margin)),
             "kept": np.zeros((2, self.buffer, 0), np.uint32),
             "kept_values": np.zeros((2, self.buffer, 0)),
             "length": np.zeros((2, self.buffer), np.int64),
@@ -129,6 +130,6 @@ class Oam(OnlineClassifier):
 def last_or_average(state: State, average: bool) -> FloatArray:
     """The last iterate, or the average of all iterates."""
     table, s = state["table"], state["scalars"]
-    if not average or s[kernels.MASS] == 0.0:
+    if not average or s[Margin.MASS] == 0.0:
         return table[:, 0].copy()
-    return np.asarray((s[kernels.SUM_SCALE] * table[:, 0] - table[:, 1]) / s[kernels.MASS])
+    return np.asarray((s[Margin.SUM_SCALE] * table[:, 0] - table[:, 1]) / s[Margin.MASS])

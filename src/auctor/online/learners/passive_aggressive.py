@@ -10,6 +10,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import aggressive as kernels
+from auctor.kernels.online.aggressive import Margin
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.learners.oam import last_or_average
 
@@ -61,7 +62,7 @@ class PassiveAggressive(OnlineClassifier):
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
-        return {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
+        return {"table": np.zeros((d, 2)), "scalars": np.zeros(len(Margin))}
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)

@@ -10,6 +10,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import saddle as kernels
+from auctor.kernels.online.saddle import Saddle
 from auctor.online.base import OnlineClassifier, State, pad_columns
 
 
@@ -32,8 +33,8 @@ class _Saddle(OnlineClassifier):
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
-        state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
-        state["scalars"][kernels.SCALE] = 1.0
+        state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(len(Saddle))}
+        state["scalars"][Saddle.SCALE] = 1.0
         return state
 
     def _ruled_by_one_row(self, state: State) -> bool:
@@ -48,20 +49,20 @@ class _Saddle(OnlineClassifier):
 
     def _weights(self, state: State) -> FloatArray:
         table, s = state["table"], state["scalars"]
-        total: FloatArray = s[kernels.SUM_SCALE] * table[:, 0] - table[:, 1]
-        return total / (s[kernels.MASS] or 1.0)
+        total: FloatArray = s[Saddle.SUM_SCALE] * table[:, 0] - table[:, 1]
+        return total / (s[Saddle.MASS] or 1.0)
 
     def _threshold(self, state: State) -> float:
         s = state["scalars"]
-        middle = 0.5 * (s[kernels.SUM_A] + s[kernels.SUM_B])
-        return float(middle / (s[kernels.MASS] or 1.0))
+        middle = 0.5 * (s[Saddle.SUM_A] + s[Saddle.SUM_B])
+        return float(middle / (s[Saddle.MASS] or 1.0))
 
     @property
     def saddle_(self) -> FloatArray:
         """Averages of a, b and alpha: mean scores of the classes, and their difference."""
         s = self.state_["scalars"]
-        sums = s[[kernels.SUM_A, kernels.SUM_B, kernels.SUM_ALPHA]]
-        return np.asarray(sums / (s[kernels.MASS] or 1.0))
+        sums = s[[Saddle.SUM_A, Saddle.SUM_B, Saddle.SUM_ALPHA]]
+        return np.asarray(sums / (s[Saddle.MASS] or 1.0))
 
 
 @dataclass(eq=False, repr=False)

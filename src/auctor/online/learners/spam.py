@@ -13,13 +13,14 @@ from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.types import Array, Columns, FloatArray, SeparableSpec
 from auctor.kernels.online import spam as kernels
 from auctor.kernels.online.buckets import BUCKETS
+from auctor.kernels.online.spam import Lazy, StepRule
 from auctor.kernels.online.spam_lasso import spam_lasso
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.state import all_between, require_that
 from auctor.training.registry import resolve_penalty
 
 #: Codes of the step-size rules in the kernels.
-RULES = {"inverse": kernels.INVERSE, "sqrt": kernels.SQRT, "constant": kernels.CONSTANT}
+RULES = {rule.name.lower(): rule.value for rule in StepRule}
 
 
 @dataclass(eq=False, repr=False)
@@ -118,8 +119,8 @@ class Spam(OnlineClassifier):
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
-        state: State = {"table": np.zeros((d, 4)), "scalars": np.zeros(kernels.SCALARS)}
-        state["scalars"][kernels.SCALE] = 1.0
+        state: State = {"table": np.zeros((d, 4)), "scalars": np.zeros(len(Lazy))}
+        state["scalars"][Lazy.SCALE] = 1.0
         given = getattr(self, "_given", None)
         if given is None and not isinstance(self.means, str):
             given = self._checked_means(d)
@@ -132,7 +133,7 @@ class Spam(OnlineClassifier):
             )
         if given is not None:
             scalars, (prior, negative, positive) = state["scalars"], given
-            scalars[[kernels.PRIOR, kernels.POSITIVE, kernels.NEGATIVE]] = prior, 1.0, 1.0
+            scalars[[Lazy.PRIOR, Lazy.POSITIVE, Lazy.NEGATIVE]] = prior, 1.0, 1.0
             state["table"][:, 2], state["table"][:, 3] = positive, negative
         spec = self.penalty_arrays(d)
         state["table"][:, 0] = np.clip(0.0, spec.lower, spec.upper)
@@ -224,16 +225,16 @@ class Spam(OnlineClassifier):
         # Lazy iterates are w = scale (a - sign(a) l1 shrunk), clipped to the bounds.
         table, s, (l1, _, lower, upper) = state["table"], state["scalars"], state["levels"]
         a, turn = table[:, 0], np.sign(table[:, 0]) * l1
-        if self.average and s[kernels.MASS] > 0.0:
-            total = a * s[kernels.SUM_SCALE] - turn * s[kernels.SUM_SHRUNK] - table[:, 1]
-            w = total / s[kernels.MASS]
+        if self.average and s[Lazy.MASS] > 0.0:
+            total = a * s[Lazy.SUM_SCALE] - turn * s[Lazy.SUM_SHRUNK] - table[:, 1]
+            w = total / s[Lazy.MASS]
         else:
-            w = s[kernels.SCALE] * (a - turn * s[kernels.SHRUNK])
+            w = s[Lazy.SCALE] * (a - turn * s[Lazy.SHRUNK])
         return np.asarray(np.clip(w, lower, upper))
 
     def _threshold(self, state: State) -> float:
         s = state["scalars"]
-        if not min(s[kernels.POSITIVE], s[kernels.NEGATIVE]) > 0.0:
+        if not min(s[Lazy.POSITIVE], s[Lazy.NEGATIVE]) > 0.0:
             return 0.0
         _, negative, positive = _class_means(state)
         return 0.5 * float(self._weights(state) @ (negative + positive))
@@ -242,8 +243,8 @@ class Spam(OnlineClassifier):
 def _class_means(state: State) -> tuple[float, FloatArray, FloatArray]:
     """Share of positives, mean of the negatives, mean of the positives."""
     table, s = state["table"], state["scalars"]
-    positive, negative = s[kernels.POSITIVE], s[kernels.NEGATIVE]
-    prior = s[kernels.PRIOR] or positive / (positive + negative)
+    positive, negative = s[Lazy.POSITIVE], s[Lazy.NEGATIVE]
+    prior = s[Lazy.PRIOR] or positive / (positive + negative)
     return float(prior), table[:, 3] / negative, table[:, 2] / positive
 
 

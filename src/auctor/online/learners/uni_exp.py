@@ -9,6 +9,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import aggressive as kernels
+from auctor.kernels.online.aggressive import Margin
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.learners.oam import last_or_average
 
@@ -61,8 +62,8 @@ class UniExp(OnlineClassifier):
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
-        state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
-        state["scalars"][kernels.SCALE] = 1.0
+        state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(len(Margin))}
+        state["scalars"][Margin.SCALE] = 1.0
         return state
 
     def _widen(self, state: State, extra: int) -> None:
