@@ -15,7 +15,7 @@ from auctor.losses import Logistic, PairwiseHinge, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.problem.frozen import thaw
+from auctor.problem.frozen import BIT_GENERATORS, freeze, thaw
 from auctor.solvers import CutsFirst, Lbfgs, Lhac, OrthantWise, choose
 from auctor.training.checkpoint import Checkpoint
 
@@ -77,6 +77,75 @@ def test_nothing_but_parts_of_solvers_is_read():
     for harmful in (pickle.dumps(Harmful()), pickle.dumps(np.save), pickle.dumps(eval)):
         with pytest.raises(pickle.UnpicklingError, match="in the state of a solver"):
             thaw(harmful, one)
+
+
+def calling(module: str, name: str, argument: bytes) -> bytes:
+    """A pickle of protocol 4 that calls ``module.name(argument)``."""
+    text = [b"\x8c" + bytes([len(part)]) + part.encode() for part in (module, name)]
+    return (
+        b"\x80\x04" + text[0] + text[1] + b"\x93"  # push both names, then the object they name
+        + b"C" + bytes([len(argument)]) + argument + b"\x85R."  # push the argument, call
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("auctor.problem.frozen", "pickle.loads"),  # a function of an imported module
+        ("auctor.problem.frozen", "io.BytesIO"),  # a class of an imported module
+        ("auctor.problem.frozen", "freeze"),  # a function of auctor that rebuilds nothing
+        ("auctor.problem.frozen", "Point.__init__"),  # a method
+        ("auctor.solvers.relay", "Any"),  # a class imported into a module of solvers
+        ("auctor.solvers.dual.ascent", "Point"),  # a class of auctor under another module's name
+        ("auctor.problem.problem", "copy"),  # a function imported into a module of problems
+        ("auctor.tables.source", "Source"),  # a class of a room that no state refers to
+        ("numpy", "dtype"),
+    ],
+)
+def test_names_beside_classes_of_solvers_are_refused(module, name):
+    one = problem(Logistic(), L2(1e-2))
+    inner = pickle.dumps(Harmful())
+    with pytest.raises(pickle.UnpicklingError, match="in the state of a solver"):
+        thaw(calling(module, name, inner), one)
+
+
+def test_the_payload_of_the_refusals_is_a_pickle():
+    """The bytes of the test above do call what they name, where names are not checked."""
+    assert pickle.loads(calling("auctor.problem.frozen", "pickle.loads", pickle.dumps(7))) == 7
+
+
+@pytest.mark.parametrize("kind", BIT_GENERATORS)
+def test_a_random_generator_goes_on_where_it_was(kind):
+    one = problem(Logistic(), L2(1e-2))
+    rng = np.random.Generator(getattr(np.random, kind)(7))
+    rng.normal(size=5)
+    again = thaw(freeze(rng, one), one)
+    np.testing.assert_array_equal(again.normal(size=9), rng.normal(size=9))
+
+
+@pytest.mark.parametrize("value", [np.float64(1.5), np.int32(-3), np.bool_(True), np.float32(0.1)])
+def test_a_number_of_numpy_keeps_its_type(value):
+    one = problem(Logistic(), L2(1e-2))
+    again = thaw(freeze(value, one), one)
+    assert again == value
+    assert type(again) is type(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.array(["a"]), np.array([None]), np.mean, len, np.float64(1.0).item, problem, Harmful()],
+    ids=repr,
+)
+def test_what_could_not_be_read_is_not_written(value):
+    one = problem(Logistic(), L2(1e-2))
+    assert freeze({"state": value}, one) is None
+
+
+def test_bytes_name_nothing_private_of_numpy():
+    """Private modules of numpy move between its versions: no state may depend on them."""
+    one = problem(Logistic(), L2(1e-2))
+    state = [np.random.default_rng(0), np.float64(1.0), np.eye(2, order="F"), {1, 2}, L2(0.5)]
+    assert b"numpy" not in freeze(state, one)
 
 
 class Leaves(MemoryWorkers):

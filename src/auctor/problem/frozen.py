@@ -1,9 +1,10 @@
 """The state of a solver as bytes, so that an interrupted solve can be resumed.
 
 The bytes hold neither rows nor scores: points are evaluated again on reading. Everything else in a
-state (pairs of a quasi-Newton matrix, cuts, widths, a random generator) is pickled. The reader
-accepts only names of `auctor.solvers` and `auctor.problem`, other classes of auctor, arrays and
-random generators, so that damaged or foreign bytes cannot call arbitrary functions.
+state (pairs of a quasi-Newton matrix, cuts, widths, a random generator) is pickled. Damaged or
+foreign bytes must not call arbitrary functions: bytes may name the classes that the rooms of
+`ROOMS` define and the functions of this module that rebuild arrays, generators, points and
+problems, and nothing else. The writer keeps to the same names, so that what it writes can be read.
 """
 
 from __future__ import annotations
@@ -21,25 +22,26 @@ from auctor.problem.point import Point
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
-#: Names outside auctor that a pickled state may refer to, as (module, name).
+#: Packages whose classes a state may hold.
+ROOMS = (
+    "auctor.core.",
+    "auctor.covariance.",
+    "auctor.losses.",
+    "auctor.maps.",
+    "auctor.penalties.",
+    "auctor.problem.",
+    "auctor.solvers.",
+)
+#: Classes outside auctor that a state may hold, as (module, name).
 PLAIN = {
     ("builtins", "complex"),
     ("builtins", "frozenset"),
     ("builtins", "set"),
     ("builtins", "slice"),
     ("collections", "deque"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.random._generator", "Generator"),
-    ("numpy.random._pcg64", "PCG64"),
-    ("numpy.random._pickle", "__bit_generator_ctor"),
-    ("numpy.random._pickle", "__generator_ctor"),
-    ("numpy.random.bit_generator", "SeedSequence"),
-    ("numpy.random.bit_generator", "__pyx_unpickle_SeedSequence"),
 }
+#: Random generators of numpy that a state may hold.
+BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
 def freeze(state: object, problem: Problem) -> bytes | None:
@@ -75,7 +77,18 @@ class _Writer(pickle.Pickler):
 
     def reducer_override(self, thing: Any) -> Any:
         """Write points as their parameters, and problems as their loss and penalty."""
-        if type(thing) is np.ndarray and thing.dtype.kind in "biuf":
+        if hasattr(thing, "__qualname__"):  # a class or a function, which is written by its name
+            if not _may_be_named(thing.__module__, thing.__qualname__, thing):
+                raise pickle.PicklingError(f"{thing!r} in the state of a solver")
+            return NotImplemented
+        if isinstance(thing, np.generic):
+            return _scalar, (np.asarray(thing),)
+        if isinstance(thing, np.random.Generator):
+            state = thing.bit_generator.state
+            return _generator, (state["bit_generator"], state)
+        if isinstance(thing, np.ndarray):
+            if type(thing) is not np.ndarray or thing.dtype.kind not in "biufc":
+                raise pickle.PicklingError(f"an array of {thing.dtype} in the state of a solver")
             # Arrays are written as raw bytes, in their own memory order.
             order: Literal["C", "F"] = (
                 "F" if thing.flags.f_contiguous and not thing.flags.c_contiguous else "C"
@@ -106,20 +119,41 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """The object of an allowed name; raises `pickle.UnpicklingError` for all others."""
-        if (module, name) in PLAIN:
-            return super().find_class(module, name)
-        if module.startswith(("auctor.solvers.", "auctor.problem.")):
-            return super().find_class(module, name)
-        if module.startswith("auctor."):
+        # Names are checked before they are looked up: a dotted one could reach any module that a
+        # module of auctor imports.
+        if "." not in name and ((module, name) in PLAIN or module.startswith(ROOMS)):
             found = super().find_class(module, name)
-            if isinstance(found, type):
+            if _may_be_named(module, name, found):
                 return found
         raise pickle.UnpicklingError(f"{module}.{name} in the state of a solver")
+
+
+def _may_be_named(module: str, name: str, found: Any) -> bool:
+    """Whether a state may refer to an object by its name in a module."""
+    if any(found is function for function in REBUILDING):
+        return module == __name__
+    if not isinstance(found, type) or found.__module__ != module or "." in name:
+        return False
+    return (module, name) in PLAIN or module.startswith(ROOMS)
 
 
 def _array(dtype: str, shape: tuple[int, ...], order: Literal["C", "F"], raw: bytes) -> Array:
     """An array that owns its buffer, so that solvers can resize it."""
     return np.frombuffer(raw, dtype=dtype).reshape(shape, order=order).copy(order="K")
+
+
+def _scalar(array: Array) -> Any:
+    """A number of numpy's own type, from an array without dimensions."""
+    return array[()]
+
+
+def _generator(name: str, state: dict[str, Any]) -> np.random.Generator:
+    """A random generator that goes on where the written one was."""
+    if name not in BIT_GENERATORS:
+        raise pickle.UnpicklingError(f"the generator {name} in the state of a solver")
+    source = getattr(np.random, name)()
+    source.state = state
+    return np.random.Generator(source)
 
 
 def _point(problem: Problem, w: FloatArray) -> Point:
@@ -134,3 +168,7 @@ def _problem(root: Problem, loss: Any, penalty: Any) -> Problem:
 
 def _same(thing: Any) -> Any:
     return thing
+
+
+#: The functions that a state may name: they rebuild what the writer does not pickle.
+REBUILDING = (_array, _scalar, _generator, _point, _problem, _same)
