@@ -16,7 +16,7 @@ from auctor import metrics
 from auctor.cli.main import main
 from auctor.saved import read_saved
 from auctor.training.describe import path_info
-from auctor.training.fitted import Search
+from auctor.training.fitted import StrengthChoice
 
 
 def report(capsys, *arguments):
@@ -119,7 +119,7 @@ def test_a_learner(table, rows, tmp_path, capsys):
 def test_path_info_without_counts():
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = auctor.MetricClassifierCV("auc", n_strengths=4, cv=2).fit(X, X[:, 0] > 0)
-    search = Search(model.strengths_, model.scores_, model.best_index_)
+    search = StrengthChoice(model.strengths_, model.scores_, model.best_index_)
     path = path_info(search, model.metric)
     assert path.strengths == tuple(model.strengths_)
     assert path.score_mean == pytest.approx(model.scores_.mean(axis=0))

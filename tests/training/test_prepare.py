@@ -1,14 +1,16 @@
 """What happens to rows and labels before a fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from auctor.core.errors import DataError
 from auctor.data.preparation import Scaling, split_rows, standardise
-from auctor.training.fitted import in_data_units, train_model
 from auctor.training.parameters import ClassifierParameters
 from auctor.training.prepare import codes_of, hold_out, tidy_labels
 from auctor.training.targets import Rows, encode
+from auctor.training.train_model import train_model
 
 
 def test_hold_out_keeps_the_shares_of_the_classes():
@@ -117,8 +119,8 @@ def test_a_model_of_scaled_columns_in_data_units():
     mean, factor = X.mean(axis=0), 1.0 / X.std(axis=0)
     scaled = (X - mean) * factor
     given = ClassifierParameters("log_loss", strength=0.1, standardise=False)
-    fitted = train_model("test", given, Rows(scaled, *encode("test", y, None)))
-    back = in_data_units(fitted, Scaling(mean, factor))
-    before = fitted.model.decision_function(scaled)
+    rows = Rows(scaled, *encode("test", y, None))
+    before = train_model("test", given, rows).model.decision_function(scaled)
+    back = train_model("test", given, replace(rows, scaling=Scaling(mean, factor)))
     np.testing.assert_allclose(back.model.decision_function(X), before)
     np.testing.assert_allclose([s.coef for s in back.solutions], back.model.coef)

@@ -111,10 +111,10 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
     from auctor.tables.schema import Column, Schema
     from auctor.training.describe import ReportContext, describe, path_info
     from auctor.training.evaluate import Scored
-    from auctor.training.fitted import train_model
     from auctor.training.folds import stratified_folds
     from auctor.training.parameters import SearchParameters
     from auctor.training.targets import Rows, encode
+    from auctor.training.train_model import train_model
 
     # One split into halves: the report shows a single model, unlike the cross-validated tables.
     half, other = next(stratified_folds(table.hit.astype(np.int64), 2, seed))

@@ -19,22 +19,17 @@ from auctor.estimators.search import splits_of
 from auctor.training.additive import (
     AdditiveParameters,
     AdditiveRegressorParameters,
-    check_additive,
-    check_additive_regressor,
 )
 from auctor.training.additive_model import (
     AdditiveModel,
     AdditiveRegressionModel,
-    odds_slope,
-    train_additive,
-    train_additive_regressor,
 )
 from auctor.training.curve_bands import classifier_samples, regressor_samples
 from auctor.training.parameters import parameters_of
 from auctor.training.rounding import JUDGED_ROWS, Judge
 from auctor.training.scorecard import Scorecard, card_points, make_scorecard
 from auctor.training.targets import Rows, known_labels
-from auctor.training.train import Trained, unconverged
+from auctor.training.train_model import FitOptions
 
 
 class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
@@ -116,37 +111,19 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
     True
     """
 
-    def check_parameters(self) -> None:
-        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_additive(self._who, self)
+    _parameters = AdditiveParameters
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X, in which values may be missing, and labels y.
 
         Parameters are those of `MetricClassifier.fit`.
         """
-        self.check_parameters()
-        rows = self._rows(X, y, sample_weight, groups)
-        given = parameters_of(AdditiveParameters, self)
-        found = train_additive(
-            self._who,
-            given,
-            rows,
-            self._feature_names(),
-            self._previous(),
-            splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True),
-        )
-        self._keep(Trained(found.model, found.solutions, found.warnings))
-        self._keep_curves(found)
-        # The slope of an earlier fit must not survive a fit with more than two classes.
-        if hasattr(self, "odds_slope_"):
-            del self.odds_slope_
-        if self.classes_.size == 2:
-            self.odds_slope_ = odds_slope(found.model, rows)
-        # A search reports the solutions that missed their tolerance by itself.
-        searched = found.strengths is not None
-        issue_warnings(([] if searched else unconverged(found.solutions)) + found.warnings)
+        issue_warnings(self._train(X, y, sample_weight, groups))
         return self
+
+    def _options(self, rows: Rows) -> FitOptions:
+        splits = splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
+        return replace(super()._options(rows), splits=splits)
 
     def scorecard(
         self,
@@ -268,32 +245,16 @@ class AdditiveRegressor(CurveEstimator, AdditiveRegressorParameters, LinearRegre
     True
     """
 
-    def check_parameters(self) -> None:
-        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_additive_regressor(self._who, self)
+    _parameters = AdditiveRegressorParameters
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, in which values may be missing, and numbers y."""
-        self.check_parameters()
-        matrix = self._read(X, reset=True)
-        n = matrix.shape[0]
-        target = Target(self._read_numbers(y, n), self._read_weight(sample_weight, n))
-        given = parameters_of(AdditiveRegressorParameters, self)
-        found = train_additive_regressor(
-            self._who,
-            given,
-            matrix,
-            target,
-            self._feature_names(),
-            self._last(),
-            splits_of(self._who, self.cv, target.y, classifier=False),
-        )
-        self.solution_ = found.solutions[0]
-        self.coef_, self.intercept_ = self.solution_.coef, self.solution_.intercept
-        self.gap_, self.n_iter_ = self.solution_.gap, self.solution_.n_iter
-        self._keep_curves(found)
-        issue_warnings(unconverged([self.solution_]))
+        issue_warnings(self._train(X, y, sample_weight))
         return self
+
+    def _options(self, target: Target) -> FitOptions:
+        splits = splits_of(self._who, self.cv, target.y, classifier=False)
+        return replace(super()._options(target), splits=splits)
 
     def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
         matrix = self._read(X, reset=False)

@@ -8,7 +8,7 @@ from functools import wraps
 from importlib import import_module
 from numbers import Real
 from types import MethodType
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,7 +21,9 @@ from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import Sharded, as_matrix, in_shards
 from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, refuse_masked
-from auctor.training.parameters import LinearParameters
+from auctor.training.fitted import Fitted
+from auctor.training.parameters import LinearParameters, parameters_of
+from auctor.training.train_model import check_given
 
 T = TypeVar("T")
 Own = TypeVar("Own")
@@ -211,11 +213,55 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return None if names is None else tuple(map(str, names))
 
 
+#: Attributes that show a model, which a search without ``refit`` has not.
+OF_MODEL = ("coef_", "intercept_", "threshold_", "bins_", "signs_", "bands_")
+
+
 class LinearEstimator(TableEstimator, LinearParameters):
     """An estimator with one coefficient per column."""
 
     coef_: FloatArray
+    intercept_: Any
+    #: The class of the parameters, from which training functions take them.
+    _parameters: ClassVar[type[LinearParameters]]
     _start: list[Solution] | None = None
+
+    def check_parameters(self) -> None:
+        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
+        check_given(self._who, self._given())
+
+    def _given(self) -> Any:
+        """The parameters as training functions take them."""
+        return parameters_of(self._parameters, self)
+
+    def adopt(self, fitted: Fitted[Any, Any]) -> Self:
+        """Show a fitted model as attributes; those that only an earlier fit had are removed."""
+        choice, solutions, calibrators = fitted.search, fitted.solutions, fitted.calibrators
+        optional = {
+            "solution_": solutions if len(solutions) > 1 else next(iter(solutions), None),
+            "gap_": fitted.gap,
+            "n_iter_": fitted.n_iter,
+            "calibrators_": None if calibrators is None else list(calibrators),
+            "strength_": fitted.strength,
+            "odds_slope_": fitted.odds_slope,
+            "strengths_": None if choice is None else choice.strengths,
+            "scores_": None if choice is None else choice.scores,
+            "best_index_": None if choice is None else choice.best_index,
+            "surrogate_": None if choice is None else choice.surrogate,
+        }
+        for name in (*optional, *OF_MODEL):
+            if name in vars(self):
+                delattr(self, name)
+        found = {name: value for name, value in optional.items() if value is not None}
+        if fitted.model is not None:
+            found |= self._shown(fitted.model)
+        for name, value in found.items():
+            setattr(self, name, value)
+        return self
+
+    def _shown(self, model: Any) -> dict[str, Any]:
+        """The numbers of a model, by the names of the attributes that show them."""
+        return {"coef_": model.coef, "intercept_": model.intercept}
 
     def continue_from(self, other: LinearEstimator) -> Self:
         """Warm-start the next `fit` from another fitted model; needs ``warm_start=True``.
@@ -232,11 +278,6 @@ class LinearEstimator(TableEstimator, LinearParameters):
             return start
         last = getattr(self, "solution_", None)
         return last if last is None or isinstance(last, list) else [last]
-
-    def _last(self) -> Solution | None:
-        """The solution for the warm start of a single problem, or ``None``."""
-        previous = self._previous()
-        return previous[0] if previous else None
 
 
 #: Modules that handle the collections of a cluster, by an attribute that such collections have.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -18,13 +18,13 @@ from auctor.estimators.base import (
     issue_warnings,
     offered_if,
 )
-from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
+from auctor.training.fitted import Fitted
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
-from auctor.training.parameters import ClassifierParameters, check_classifier, parameters_of
+from auctor.training.parameters import ClassifierParameters, LinearParameters
 from auctor.training.targets import Rows, code_of, encode, positive_code, read_groups
-from auctor.training.train import Trained, train_classifier, unconverged
+from auctor.training.train_model import FitOptions, train_model
 
 
 def check_has_probabilities(estimator: Any) -> None:
@@ -158,10 +158,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     solution_: Solution | list[Solution]
 
     _for_the_other_kind = "LinearRegressor"
-
-    def check_parameters(self) -> None:
-        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_classifier(self._who, self)
+    _parameters: ClassVar[type[LinearParameters]] = ClassifierParameters
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X and labels y.
@@ -184,12 +181,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         weights can lower the surrogate on these rows, and a warning is issued if none can. It takes
         at most as long as the fit, or one second.
         """
-        self.check_parameters()
-        rows = self._rows(X, y, sample_weight, groups)
-        given = for_parts(self._who, parameters_of(ClassifierParameters, self), rows.total)
-        trained = train_classifier(self._who, given, rows, self._previous())
-        self._keep(trained)
-        issue_warnings(unconverged(trained.solutions) + trained.warnings)
+        issue_warnings(self._train(X, y, sample_weight, groups))
         return self
 
     @by_partition
@@ -266,16 +258,27 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
         return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
 
-    def _keep(self, trained: Trained) -> None:
-        """Store a fitted model as attributes; those of an earlier fit are overwritten."""
-        model, solutions = trained.model, trained.solutions
-        self.coef_, self.intercept_ = model.coef, model.intercept
-        self.threshold_ = model.threshold
-        self.gap_ = max(solution.gap for solution in solutions)
-        self.n_iter_ = max(solution.n_iter for solution in solutions)
-        self.solution_ = solutions[0] if model.binary else solutions
-        # Calibrators of an earlier fit must not survive one without calibration.
-        if hasattr(self, "calibrators_"):
-            del self.calibrators_
-        if self.calibrate is not None and model.calibrators is not None:
-            self.calibrators_ = list(model.calibrators)
+    def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+        """Fit to rows and store the result; returns the warnings for `fit` to issue."""
+        self.check_parameters()
+        rows = self._rows(X, y, sample_weight, groups)
+        fitted = self._fitted(rows, self._options(rows))
+        self.adopt(fitted)
+        if fitted.search is not None and not fitted.search.complete:
+            raise KeyboardInterrupt  # the best model so far is kept
+        return fitted.warnings
+
+    def _fitted(self, rows: Rows, options: FitOptions) -> Fitted[Any, Any]:
+        """The fitted model."""
+        return train_model(self._who, self._given(), rows, options)
+
+    def _options(self, rows: Rows) -> FitOptions:
+        """What the fit uses besides parameters and rows."""
+        return FitOptions(names=self._feature_names(), previous=self._previous())
+
+    def _shown(self, model: Any) -> dict[str, Any]:
+        return super()._shown(model) | {
+            "classes_": model.classes,
+            "pos_label_": model.classes[model.positive] if model.binary else None,
+            "threshold_": model.threshold,
+        }

@@ -13,7 +13,7 @@ from auctor.core.checks import check_int
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 from auctor.estimators.base import LinearEstimator, check_columns
-from auctor.training.additive_model import TrainedCurves, curve_of
+from auctor.training.additive_model import curve_of
 from auctor.training.bins import Bins, read_values
 from auctor.training.curve_bands import REPEATS, bands, draws
 
@@ -40,17 +40,9 @@ class CurveEstimator(LinearEstimator):
         check_columns(self, X if hasattr(X, "shape") else matrix, reset=reset)
         return matrix
 
-    def _keep_curves(self, found: TrainedCurves) -> None:
-        """Store bins, strength and cross-validation scores; drop those of an earlier fit."""
-        self.bins_, self.signs_ = found.model.bins, found.model.signs
-        self.strength_ = found.strength
-        # Attributes of a search and bands exist only if this fit had them.
-        for name in ("strengths_", "scores_", "best_index_", "bands_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        if found.strengths is not None and found.scores is not None:
-            self.strengths_, self.scores_ = found.strengths, found.scores
-            self.best_index_ = found.strengths.tolist().index(found.strength)
+    def _shown(self, model: Any) -> dict[str, Any]:
+        found = super()._shown(model) | {"bins_": model.bins, "signs_": model.signs}
+        return found if model.bands is None else found | {"bands_": model.bands}
 
     @property
     def names_(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,9 +10,10 @@ from sklearn.base import RegressorMixin
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
 from auctor.estimators.base import LinearEstimator, by_partition, issue_warnings
+from auctor.training.fitted import Fitted
 from auctor.training.model import RegressionModel
-from auctor.training.parameters import RegressorParameters, check_regressor, parameters_of
-from auctor.training.train import train_regressor, unconverged
+from auctor.training.parameters import LinearParameters, RegressorParameters
+from auctor.training.train_model import FitOptions, train_regression
 
 
 class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # type: ignore[misc]
@@ -70,28 +71,37 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
     solution_: Solution
 
     _for_the_other_kind = "MetricClassifier"
-
-    def check_parameters(self) -> None:
-        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_regressor(self._who, self)
+    _parameters: ClassVar[type[LinearParameters]] = RegressorParameters
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, numbers y and optional row weights."""
+        issue_warnings(self._train(X, y, sample_weight))
+        return self
+
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
+        """Fit to rows and store the result; returns the warnings for `fit` to issue."""
         self.check_parameters()
         matrix = self._read(X, reset=True)
         n = matrix.shape[0]
-        numbers = self._read_numbers(y, n)
-        weight = self._read_weight(sample_weight, n)
-        given = parameters_of(RegressorParameters, self)
-        _, self.solution_ = train_regressor(
-            self._who, given, matrix, Target(numbers, weight), self._last()
-        )
-        self.coef_ = self.solution_.coef
-        self.intercept_ = self.solution_.intercept
-        self.gap_ = self.solution_.gap
-        self.n_iter_ = self.solution_.n_iter
-        issue_warnings(unconverged([self.solution_]))
+        target = Target(self._read_numbers(y, n), self._read_weight(sample_weight, n))
+        options = self._options(target)
+        fitted = train_regression(self._who, self._given(), matrix, target, options)
+        self.adopt(fitted)
+        return fitted.warnings
+
+    def _options(self, target: Target) -> FitOptions:
+        """What the fit uses besides parameters and rows."""
+        return FitOptions(names=self._feature_names(), previous=self._previous())
+
+    def adopt(self, fitted: Fitted[Any, Any]) -> Self:
+        """Show a fitted model as attributes; those that only an earlier fit had are removed."""
+        super().adopt(fitted)
+        if fitted.solutions and np.array_equal(fitted.solutions[0].coef, self.coef_):
+            self.coef_ = fitted.solutions[0].coef  # one array in memory instead of two
         return self
+
+    def _shown(self, model: Any) -> dict[str, Any]:
+        return {"coef_": model.coef[0], "intercept_": float(model.intercept[0])}
 
     @by_partition
     def predict(self, X: Any) -> FloatArray:

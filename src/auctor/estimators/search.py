@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -12,20 +13,16 @@ from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.estimators.base import issue_warnings, sentence
 from auctor.estimators.classifier import MetricClassifier
-from auctor.training.batch import for_parts
+from auctor.training.fitted import Fitted
 from auctor.training.fold_scores import Judge, Split
 from auctor.training.model import LinearModel
 from auctor.training.parameters import (
     ClassifierParameters,
     SearchParameters,
-    check_search,
     parameters_of,
 )
-from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows
-
-#: Attributes that a fit of `MetricClassifier` sets.
-MODEL = ("coef_", "intercept_", "threshold_", "gap_", "n_iter_", "solution_", "calibrators_")
+from auctor.training.train_model import FitOptions, choose_strength
 
 
 def splits_of(
@@ -141,9 +138,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     best_index_: int
     surrogate_: str
 
-    def check_parameters(self) -> None:
-        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_search(self._who, self)
+    _parameters = SearchParameters
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
@@ -153,25 +148,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
 
         Parameters are those of `MetricClassifier.fit`; folds keep groups whole.
         """
-        self.check_parameters()
-        rows = self._rows(X, y, sample_weight, groups)
-        search = StrengthSearch(
-            self._who,
-            for_parts(self._who, parameters_of(SearchParameters, self), rows.total),
-            rows,
-            splits=self._splits(rows),
-            judge=None if self.scoring is None else self._judge_of(rows),
-        )
-        # A warm start uses the last solutions, which the search must not overwrite before.
-        self.strengths_ = search.strengths
-        previous = self._previous()
-        try:
-            search.run(previous)
-        except KeyboardInterrupt:  # keep the best model so far
-            self._take_over(search)
-            raise
-        self._take_over(search)
-        issue_warnings(search.warnings)
+        issue_warnings(self._train(X, y, sample_weight, groups))
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
@@ -180,23 +157,17 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
             return super().score(X, y, sample_weight, groups)
         return self._scored(self, X, y, sample_weight)
 
-    def _take_over(self, search: StrengthSearch) -> None:
-        """Store the results of the search; attributes of an earlier fit are removed."""
-        for name in MODEL:
-            if hasattr(self, name):
-                delattr(self, name)
-        if hasattr(search, "best_index"):
-            self.strengths_ = search.strengths
-            self.scores_ = search.scores
-            self.surrogate_ = search.surrogate
-            self.best_index_ = search.best_index
-            self.strength_ = search.strength
-        if search.trained is not None:
-            self._keep(search.trained)
+    def _fitted(self, rows: Rows, options: FitOptions) -> Fitted[Any, Any]:
+        try:
+            return choose_strength(self._who, self._given(), rows, options)
+        except KeyboardInterrupt:
+            self.adopt(Fitted(self._given(), None))  # not even the model of an earlier fit is left
+            raise
 
-    def _splits(self, rows: Rows) -> list[Split] | None:
-        """Training and test rows of each fold; None if ``cv`` is a number."""
-        return splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
+    def _options(self, rows: Rows) -> FitOptions:
+        splits = splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
+        judge = None if self.scoring is None else self._judge_of(rows)
+        return replace(super()._options(rows), splits=splits, judge=judge)
 
     def _judge_of(self, rows: Rows) -> Judge:
         """A function that scores models by ``scoring``, for which it wraps them in an estimator."""

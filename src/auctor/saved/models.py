@@ -32,7 +32,7 @@ from auctor.saved.values import (
 from auctor.training.additive import CurveParameters
 from auctor.training.additive_model import with_curves
 from auctor.training.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
-from auctor.training.fitted import KINDS, Fitted, Search
+from auctor.training.fitted import Fitted, StrengthChoice
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import (
     LinearParameters,
@@ -41,6 +41,7 @@ from auctor.training.parameters import (
     check_solver,
 )
 from auctor.training.targets import code_of
+from auctor.training.train_model import KINDS
 
 #: A fitted classifier or regressor.
 AnyFitted: TypeAlias = Fitted[LinearParameters, LinearModel | RegressionModel]
@@ -245,7 +246,7 @@ def _made_calibrator(entry: Json, arrays: Arrays) -> Sigmoid | Isotonic:
     return Isotonic(points, levels)
 
 
-def _search(fitted: Json, arrays: Arrays) -> Search:
+def _search(fitted: Json, arrays: Arrays) -> StrengthChoice:
     """The search that a file describes, checked."""
     strengths, scores = (decoded(fitted.pop(name), arrays) for name in ("strengths", "scores"))
     floats(strengths, (strengths.size,))
@@ -255,7 +256,7 @@ def _search(fitted: Json, arrays: Arrays) -> Search:
     need(best < strengths.size, "a strength that was chosen")
     surrogate = fitted.pop("surrogate", None)
     need(surrogate is None or isinstance(surrogate, str), "a surrogate that was chosen")
-    return Search(strengths, scores, best, surrogate)
+    return StrengthChoice(strengths, scores, best, surrogate)
 
 
 def _made_solutions(

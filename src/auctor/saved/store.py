@@ -15,8 +15,8 @@ from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
 from auctor.saved import hierarchical, kernel, models, pipelines
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
-from auctor.training.fitted import KINDS
 from auctor.training.model import LinearModel, RegressionModel
+from auctor.training.train_model import KINDS
 
 #: Version of the file format that is written; older versions can be read.
 FORMAT = 1

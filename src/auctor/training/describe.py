@@ -29,7 +29,7 @@ from auctor.reports.rows import MAX_REASONS, MeasuredRows, Reason
 from auctor.tables.schema import Schema
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.evaluate import Scored
-from auctor.training.fitted import Search
+from auctor.training.fitted import StrengthChoice
 from auctor.training.metric import ALIASES, falling_base, parse, resolve_metric
 from auctor.training.model import LinearModel
 
@@ -194,12 +194,12 @@ def describe(
     )
 
 
-def path_info(search: Search, metric: Any, nonzeros: Sequence[float] = ()) -> PathInfo:
+def path_info(search: StrengthChoice, metric: Any, nonzeros: Sequence[float] = ()) -> PathInfo:
     """The scores of the cross-validation that picked the strength.
 
     Parameters
     ----------
-    search : Search
+    search : StrengthChoice
     metric : str or loss
         The metric that the scores are of.
     nonzeros : sequence of float

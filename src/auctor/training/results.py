@@ -11,7 +11,6 @@ import numpy as np
 
 from auctor.core.errors import DataWarning, Option
 from auctor.core.types import Array
-from auctor.data import as_matrix
 from auctor.data.preparation import Scaling
 from auctor.reports.info import DataInfo, PathInfo, ReportInfo
 from auctor.reports.judged import Rival
@@ -25,6 +24,7 @@ from auctor.training.model import LinearModel
 from auctor.training.prepare import Parts
 from auctor.training.surrogate import default_surrogate
 from auctor.training.targets import Rows
+from auctor.training.train_model import kind_for
 
 
 @dataclass
@@ -38,8 +38,6 @@ class Run:
     parts : Parts
     rows : Rows
         The training rows as the solver saw them.
-    scaling : Scaling, optional
-        How these rows were scaled.
     command : str
         Command line that reproduces the run.
     seed : int
@@ -59,7 +57,6 @@ class Run:
     fitted: FittedClassifier
     parts: Parts
     rows: Rows
-    scaling: Scaling | None
     command: str
     seed: int
     progress: Progress
@@ -75,6 +72,11 @@ class Run:
     def model(self) -> LinearModel:
         """The fitted model."""
         return self.fitted.model
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """How the training rows were scaled, if they were."""
+        return self.rows.scaling
 
     @property
     def interrupted(self) -> bool:
@@ -133,8 +135,7 @@ class Run:
 
     def halves(self) -> tuple[Any, Array, Any]:
         """Training rows as the solver saw them, which are positive, and test rows scaled alike."""
-        curved = isinstance(self.model, AdditiveModel)
-        test = as_matrix(self.parts.test, who=self.who, finite=not curved)
+        test = kind_for(self.fitted.given).read_rows(self.who, self.parts.test)
         hit = self.rows.codes == self.rows.positive
         return self.rows.matrix, hit, test if self.scaling is None else self.scaling.apply(test)
 

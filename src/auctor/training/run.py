@@ -16,20 +16,18 @@ from auctor.core.errors import AuctorError, Option, ParameterError
 from auctor.core.result import Status
 from auctor.core.types import Array, FloatArray, Target
 from auctor.core.watching import watch
-from auctor.data import as_matrix, stored
-from auctor.data.preparation import Scaling, writeable
+from auctor.data import stored
+from auctor.data.preparation import Scaling
 from auctor.reports.progress import Measure, Progress
-from auctor.training.additive import AdditiveParameters
-from auctor.training.bins import Bins, read_values
 from auctor.training.evaluate import Scored, own_score
-from auctor.training.fitted import in_data_units, train_model
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters
 from auctor.training.prepare import Parts, check_finite
 from auctor.training.results import Run
-from auctor.training.scale import scaling_for
+from auctor.training.scale import scaled_rows
 from auctor.training.targets import Rows, encode, positive_code
+from auctor.training.train_model import check_given, kind_for, train_model
 
 
 def train(
@@ -85,14 +83,12 @@ def train(
     (1.0, 1.0)
     """
     progress = progress or Progress(None)
-    asked = given = _with_scaling(given, scale, who)
-    matrix, scaling = _scaled(given, parts, who)
-    if not isinstance(given, AdditiveParameters):
-        given = replace(given, standardise=False)  # the columns are scaled by now
+    given = kind_for(given).scaled(who, given, scale)
     weights = class_weights(given.class_weight, parts.classes, who)
     given = replace(given, class_weight=weights, pos_label=parts.pos_label)
-    rows = _rows(matrix, parts, who)
-    progress.watch_rows(*_measure(given, parts, scaling, who))
+    check_given(who, given)
+    rows = _rows(given, parts, who)
+    progress.watch_rows(*_measure(given, parts, rows.scaling, who))
     warnings_so_far = list(warned)
     start = time.perf_counter()
     with watch(progress), gathered(warnings_so_far):
@@ -104,15 +100,10 @@ def train(
         reason = Status.INTERRUPTED.value
         warnings_so_far = [one for one in warnings_so_far if reason not in str(one)]
     train_auc, train_score = _on_training_rows(fitted.model, rows)
-    if scaling is not None:
-        fitted = in_data_units(fitted, scaling)
-    if not isinstance(asked, AdditiveParameters):
-        fitted = replace(fitted, given=replace(fitted.given, standardise=asked.standardise))
     return Run(
         fitted,
         parts,
         rows,
-        scaling=scaling,
         command=command,
         seed=seed,
         progress=progress,
@@ -125,56 +116,29 @@ def train(
     )
 
 
+def _rows(given: ClassifierParameters, parts: Parts, who: str) -> Rows:
+    """The training rows with their labels, scaled if the parameters say so."""
+    kind = kind_for(given)
+    if not kind.keeps_missing:
+        check_finite(parts.train, parts.schema.feature_names, who=who)
+    matrix = kind.read_rows(who, parts.train)
+    classes, codes = encode(who, parts.train_labels, None)
+    positive = positive_code(who, classes, codes, pos_label=parts.pos_label)
+    rows = Rows(matrix, classes, codes, positive=positive)
+    # Scaling in place would also change the test rows where these are the training rows.
+    return scaled_rows(given, rows, in_place=matrix is not parts.test)
+
+
 def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
     """AUC and score on the training rows, for comparison; NaN for several classes."""
     if not model.binary:
         return float("nan"), float("nan")
+    if rows.scaling is not None:
+        coef, intercept = rows.scaling.redo(model.coef, model.intercept)
+        model = replace(model, coef=coef, intercept=intercept)
     decision = model.decision_function(rows.matrix)
     seen = Scored(rows.codes, decision, None, 0, rows.positive)
     return metrics.auc(rows.codes == 1, decision), own_score(model, seen)
-
-
-def _with_scaling(
-    given: ClassifierParameters, scale: bool | None, who: str
-) -> ClassifierParameters:
-    """The parameters with ``scale`` as ``standardise``; refuses that for an additive model."""
-    if scale is None:
-        return given
-    if not isinstance(given, AdditiveParameters):
-        return replace(given, standardise=scale)
-    if scale:
-        raise ParameterError(
-            who,
-            needs="columns that are not standardised for an additive model, whose bins do not "
-            "depend on the scale",
-            got="standardise",
-            todo="Drop {option}.",
-            option=Option("standardise", bare=True),
-        )
-    return given
-
-
-def _scaled(given: ClassifierParameters, parts: Parts, who: str) -> tuple[Any, Scaling | None]:
-    """The training rows, scaled if the parameters say so; in place where that is safe."""
-    if isinstance(given, AdditiveParameters):
-        return read_values(parts.train, who), None
-    check_finite(parts.train, parts.schema.feature_names, who=who)
-    matrix = as_matrix(parts.train, who=who)
-    scaling = scaling_for(given, matrix)
-    if scaling is None:
-        return matrix, None
-    # A copy where the rows are also the test rows, or belong to someone else.
-    if matrix is parts.test or not writeable(matrix):
-        return scaling.apply(matrix), scaling
-    scaling.apply_in_place(matrix)
-    return matrix, scaling
-
-
-def _rows(matrix: Any, parts: Parts, who: str) -> Rows:
-    """The training rows with their labels."""
-    classes, codes = encode(who, parts.train_labels, None)
-    positive = positive_code(who, classes, codes, pos_label=parts.pos_label)
-    return Rows(matrix, classes, codes, positive=positive)
 
 
 def class_weights(given: Any, classes: Array, who: str) -> Any:
@@ -208,7 +172,7 @@ def _measure(
     AUC replaces metrics of predicted labels, for which the threshold is not known yet.
     """
     chosen = resolve_metric(who, given.metric, given.surrogate)
-    matrix = _columns_of_fit(given, parts, who)
+    matrix = kind_for(given).columns_of_fit(who, given, parts.train, parts.test)
     data = stored(matrix, Target(np.empty(0)), n_threads=given.n_threads)
     d = data.n_columns
 
@@ -229,14 +193,6 @@ def _measure(
             return float("nan")
 
     return measure, "auc" if chosen.by_label else str(given.metric)
-
-
-def _columns_of_fit(given: ClassifierParameters, parts: Parts, who: str) -> Any:
-    """The test rows as the solver would see them: curves are linear in binned columns."""
-    if not isinstance(given, AdditiveParameters):
-        return as_matrix(parts.test, who=who)
-    bins = Bins.of(read_values(parts.train, who), None, given.n_bins)
-    return bins.encoded(read_values(parts.test, who))
 
 
 @contextmanager

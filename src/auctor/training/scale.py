@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray
-from auctor.data.preparation import Scaling, column_scaling, looks_scaled
+from auctor.data.preparation import Scaling, column_scaling, looks_scaled, writeable
 from auctor.training.parameters import LinearParameters
 from auctor.training.targets import Rows
 
@@ -48,13 +48,19 @@ def _bounds_weights(penalty: str | Penalty, d: int) -> bool:
     return bool((np.isfinite(bounds) & (bounds != 0.0)).any())
 
 
-def scaled_rows(given: LinearParameters, rows: Rows) -> Rows:
-    """The rows with columns scaled by `scaling_for`; unchanged if they were scaled before."""
+def scaled_rows(given: LinearParameters, rows: Rows, *, in_place: bool = False) -> Rows:
+    """The rows with columns scaled by `scaling_for`; unchanged if they were scaled before.
+
+    With ``in_place`` the matrix itself is scaled if it is writeable, otherwise a copy of it.
+    """
     if rows.scaling is not None:
         return rows
     scaling = scaling_for(given, rows.matrix, rows.weight)
     if scaling is None:
         return rows
+    if in_place and writeable(rows.matrix):
+        scaling.apply_in_place(rows.matrix)
+        return replace(rows, scaling=scaling)
     return replace(rows, matrix=scaling.apply(rows.matrix), scaling=scaling)
 
 

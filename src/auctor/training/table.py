@@ -11,9 +11,9 @@ import numpy as np
 from auctor.core.errors import Option, ParameterError
 from auctor.tables.schema import KEEP, Schema
 from auctor.training.additive import AdditiveParameters, read_monotone
-from auctor.training.fitted import check_given
 from auctor.training.parameters import ClassifierParameters, SearchParameters, parameters_of
 from auctor.training.registry import known
+from auctor.training.train_model import check_given
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
