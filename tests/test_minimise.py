@@ -12,9 +12,10 @@ import pytest
 from auctor.core.errors import ConvergenceWarning, DataError, IncompatibleError, ParameterError
 from auctor.core.needs import Need
 from auctor.core.result import Solution, Status, Trace
+from auctor.covariance.solve import resolve_solver as resolve_graph_solver
 from auctor.data import as_data
 from auctor.losses import Exponential, Hinge, Logistic, Squared
-from auctor.minimise import minimise
+from auctor.minimise import check_solver, minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import Exact, GradientDescent, Newton, choose, resolve
@@ -284,5 +285,23 @@ def test_solvers_resolve_from_names_and_objects():
     assert resolve("auto", problem) == Exact()
     assert resolve("lbfgs", problem) == type(resolve("lbfgs", problem))()
     assert resolve(Exact(direct=False), problem) == Exact(direct=False)
-    with pytest.raises(ParameterError, match="'auto', one of 'exact'"):
+    with pytest.raises(ParameterError, match="'auto', 'exact'"):
         resolve("no_such_solver", problem)
+
+
+@pytest.mark.parametrize("given", ["newtonn", 3, None, object()])
+def test_a_solver_is_a_name_or_an_object_with_its_methods(given):
+    with pytest.raises(ParameterError, match=r"^f needs solver to be 'auto', 'a' or a solver obj"):
+        check_solver("f", given, ("a",))
+    for fine in ("auto", "a", Newton()):
+        check_solver("f", fine, ("a",))
+
+
+def test_a_class_of_solvers_is_answered_with_its_instance():
+    for resolves in (
+        lambda: check_solver("f", Newton, ()),
+        lambda: resolve(Newton, logistic()),
+        lambda: resolve_graph_solver("f", Newton),
+    ):
+        with pytest.raises(ParameterError, match=r"Pass Newton\(\)\."):
+            resolves()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pickle import UnpicklingError
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataLost, IncompatibleError
+from auctor.core.errors import DataLost, IncompatibleError, ParameterError
 from auctor.core.needs import Need, describe
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
@@ -68,6 +68,24 @@ class Solver(Protocol[S]):
 
     def step(self, problem: Problem, state: S) -> S:
         """One outer iteration; no I/O, no loop control."""
+
+
+def is_solver(thing: object) -> bool:
+    """Whether an object has the methods of a solver; a class of solvers is none."""
+    return not isinstance(thing, type) and hasattr(thing, "init") and hasattr(thing, "step")
+
+
+def check_solver(who: str, solver: object, names: Iterable[str]) -> None:
+    """Raise `ParameterError` unless ``solver`` is 'auto', one of the names or a solver object."""
+    known = ("auto", *names)
+    if solver in known if isinstance(solver, str) else is_solver(solver):
+        return
+    raise ParameterError(
+        who,
+        needs=f"solver to be {', '.join(map(repr, known))} or a solver object",
+        got=f"{solver!r}",
+        todo=f"Pass {solver.__name__}()." if isinstance(solver, type) else "Pass one of these.",
+    )
 
 
 def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> None:

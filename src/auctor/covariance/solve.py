@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.errors import ConvergenceWarning, DataError, ParameterError
+from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.result import Status
 from auctor.core.types import FloatArray, IntArray
 from auctor.covariance.inputs import Penalties
@@ -21,7 +21,7 @@ from auctor.covariance.newton_cd import NewtonCd
 from auctor.covariance.problem import GraphProblem, factorise, pack, unpack
 from auctor.covariance.screening import components, tree_solution
 from auctor.kernels.runtime.parallel import available_threads, quiet_blas, run_tasks
-from auctor.minimise import Solver, minimise
+from auctor.minimise import Solver, check_solver, minimise
 
 #: Solvers by the name a user types; "auto" is the first.
 SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
@@ -127,25 +127,10 @@ class ComponentSolution:
 
 def resolve_solver(who: str, solver: Any) -> Solver[Any]:
     """A solver object for a name, "auto" or an object."""
-    if isinstance(solver, str):
-        name = next(iter(SOLVERS)) if solver == "auto" else solver
-        if name not in SOLVERS:
-            raise ParameterError(
-                who,
-                needs=f"solver to be 'auto', {', '.join(map(repr, SOLVERS))} or a solver object",
-                got=repr(solver),
-                todo="Pass one of these.",
-            )
-        found: Solver[Any] = SOLVERS[name]()
-        return found
-    if isinstance(solver, type) or not hasattr(solver, "step"):
-        raise ParameterError(
-            who,
-            needs="solver to be a name or a solver object",
-            got=repr(solver),
-            todo="Pass an instance, such as auctor.covariance.NewtonCd().",
-        )
+    check_solver(who, solver, SOLVERS)
     chosen: Solver[Any] = solver
+    if isinstance(solver, str):
+        chosen = SOLVERS[next(iter(SOLVERS)) if solver == "auto" else solver]()
     return chosen
 
 

@@ -18,7 +18,7 @@ from auctor.hierarchy.policies import measured_rule
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
 from auctor.losses.softmax import Softmax, one_hot
-from auctor.minimise import minimise
+from auctor.minimise import is_solver, minimise
 from auctor.penalties import Separable
 from auctor.penalties.repeated import Repeated
 from auctor.problem import Problem
@@ -193,7 +193,7 @@ def _solver(settings: NodeSettings, problem: Problem, node: Node) -> Any:
     solver = settings.solver
     if isinstance(solver, str) and solver == "auto":
         solver = measured_rule(problem, node.squared_length)
-    elif callable(solver) and not hasattr(solver, "step"):
+    elif callable(solver) and not is_solver(solver):
         solver = solver(problem.data.n_rows, node.n_columns, node.depth)
     return resolve(solver, problem)
 

@@ -38,7 +38,7 @@ from auctor.training.parameters import (
     LinearParameters,
     RegressorParameters,
     SearchParameters,
-    check_solver,
+    check_work,
 )
 from auctor.training.targets import code_of
 from auctor.training.train_model import KINDS
@@ -143,7 +143,7 @@ def read_fitted(
     need(params.keys() <= known, "only parameters that this version knows")
     given = kind.parameters(**params)
     kind.check(name, given)
-    check_solver(name, given)
+    check_work(name, given)
     # The weights of an additive model are those of the columns of its bins, not of the table.
     curves = None
     if isinstance(given, CurveParameters):

@@ -9,9 +9,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from auctor.core.errors import IncompatibleError, ParameterError
+from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Need, describe
-from auctor.minimise import Solver, check_needs
+from auctor.minimise import Solver, check_needs, check_solver
 from auctor.problem import Problem
 from auctor.solvers.pays import (
     always,
@@ -290,26 +290,9 @@ def resolve(solver: str | Solver[Any], problem: Problem, *, role: Role = Role.GI
 
     ``role`` is that of `choose`, for ``"auto"``.
     """
-    if isinstance(solver, str):
-        if solver == "auto":
-            return choose(problem, role=role)
-        if solver not in SOLVERS:
-            raise ParameterError(
-                "auctor",
-                needs=(
-                    f"solver to be 'auto', one of {', '.join(map(repr, SOLVERS))} or a solver "
-                    "object"
-                ),
-                got=f"{solver!r}",
-                todo="Pass one of these.",
-            )
-    elif isinstance(solver, type) or not hasattr(solver, "step"):
-        raise ParameterError(
-            "auctor",
-            needs="solver to be a name or a solver object",
-            got=f"{solver!r}",
-            todo="Pass an instance, such as auctor.solvers.Newton().",
-        )
+    check_solver("auctor", solver, SOLVERS)
+    if isinstance(solver, str) and solver == "auto":
+        return choose(problem, role=role)
     chosen: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver
     if chosen.needs & ~problem.provides:
         check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")

@@ -17,7 +17,6 @@ from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import Binned
 from auctor.problem import Problem
 from auctor.solvers import regularisation_path, strength_max
-from auctor.solvers.sparse.path import with_strength
 from auctor.training.additive import (
     KINKED_CURVE_RATIO,
     AdditiveParameters,
@@ -288,7 +287,7 @@ def _train_on(
     if not auto_strength(given):
         strength = float(given.strength)
         part = linear_parameters(
-            ClassifierParameters, given, with_strength(penalty, strength), strength
+            ClassifierParameters, given, penalty.with_strength(strength), strength
         )
         trained = train_classifier(who, part, binned, previous)
         return _curves(trained, bins, signs, strength)
@@ -395,7 +394,7 @@ def _regression_on(
         strength = float(strengths[at])
     else:
         strength = float(given.strength)
-    part = linear_parameters(RegressorParameters, given, with_strength(penalty, strength), strength)
+    part = linear_parameters(RegressorParameters, given, penalty.with_strength(strength), strength)
     linear, solution = train_regressor(who, part, data.matrix, target, previous)
     model = with_curves(linear, bins, signs)
     return TrainedCurves(model, [solution], [], strength, strengths, scores)

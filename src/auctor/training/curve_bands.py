@@ -10,7 +10,6 @@ import numpy as np
 
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
-from auctor.solvers.sparse.path import with_strength
 from auctor.training.additive import (
     AdditiveParameters,
     AdditiveRegressorParameters,
@@ -75,7 +74,7 @@ def classifier_samples(
     part = linear_parameters(
         ClassifierParameters,
         given,
-        with_strength(penalty, strength),
+        penalty.with_strength(strength),
         strength,
         surrogate=smooth_surrogate(who, given.metric, given.surrogate),
         warm_start=True,
@@ -104,7 +103,7 @@ def regressor_samples(
 
     Bins, pairs and strength are those of the model.
     """
-    penalty = with_strength(curve_penalty(given.penalty, model.bins, model.signs), strength)
+    penalty = curve_penalty(given.penalty, model.bins, model.signs).with_strength(strength)
     part = linear_parameters(RegressorParameters, given, penalty, strength, warm_start=True)
     binned = model.bins.encoded(matrix)
     for weight in samples:

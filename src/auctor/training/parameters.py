@@ -15,8 +15,8 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.rng import as_rng
+from auctor.minimise import check_solver
 from auctor.solvers.choose import SOLVERS
-from auctor.solvers.sparse.path import with_strength
 from auctor.training.calibrate import KINDS
 from auctor.training.metric import resolve_cut, resolve_metric
 from auctor.training.registry import resolve_loss, resolve_penalty
@@ -160,19 +160,12 @@ def check_search(who: str, given: SearchParameters) -> None:
     unit_penalty(who, given)
 
 
-def check_solver(who: str, given: LinearParameters) -> None:
+def check_work(who: str, given: LinearParameters) -> None:
     """Raise for an unknown solver or too many threads; for parameters read from a model file.
 
     A fit raises by itself; this check comes before a model is made from a file.
     """
-    named = isinstance(given.solver, str) and given.solver in ("auto", *SOLVERS)
-    if not named and (isinstance(given.solver, str | type) or not hasattr(given.solver, "step")):
-        raise ParameterError(
-            who,
-            needs="solver to be 'auto', a name or a solver object",
-            got=f"{given.solver!r}",
-            todo=f"Names: {', '.join(SOLVERS)}.",
-        )
+    check_solver(who, given.solver, SOLVERS)
     if given.n_threads is not None:
         count = check_int(who, "n_threads", given.n_threads, low=1)
         check_real(who, "n_threads", count, high=MOST_THREADS)
@@ -197,7 +190,7 @@ def states_cut(given: ClassifierParameters) -> bool:
 
 def unit_penalty(who: str, given: LinearParameters) -> Penalty:
     """The penalty with a strength of one, which paths multiply by their strengths."""
-    return with_strength(resolve_penalty(who, given.penalty, 1.0, given.l1_ratio), 1.0)
+    return resolve_penalty(who, given.penalty, 1.0, given.l1_ratio).with_strength(1.0)
 
 
 def generator(given: LinearParameters) -> np.random.Generator:

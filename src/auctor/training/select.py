@@ -15,7 +15,7 @@ from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
 from auctor.solvers import strength_max
-from auctor.solvers.sparse.path import check_strengths, with_strength
+from auctor.solvers.sparse.path import check_strengths
 from auctor.training.curve import Budget, Curve
 from auctor.training.fit import class_problems, stacked
 from auctor.training.fold_scores import FoldScorer, Judge, OutOfTimeError, Split
@@ -337,7 +337,7 @@ class StrengthSearch:
             left = max(self.start + left - time.perf_counter(), 0.0)
         given = replace(
             parameters_of(ClassifierParameters, self.given),
-            penalty=with_strength(self.penalty, self.strength),
+            penalty=self.penalty.with_strength(self.strength),
             surrogate=self.curve.name,
             l1_ratio=None,
             max_seconds=left,

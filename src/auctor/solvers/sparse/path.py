@@ -22,9 +22,9 @@ from auctor.problem import Problem, WarmStart
 from auctor.solvers.choose import resolve
 from auctor.solvers.memory import SolverMemory
 from auctor.solvers.sparse.models.columns import score_change
-from auctor.solvers.sparse.strengths import check_strengths, strength_max, with_strength
+from auctor.solvers.sparse.strengths import check_strengths, strength_max
 
-__all__ = ["Path", "check_strengths", "regularisation_path", "strength_max", "with_strength"]
+__all__ = ["Path", "check_strengths", "regularisation_path", "strength_max"]
 
 #: Called after every point with its strength and solution; returning True ends the path.
 OnPoint = Callable[[float, Solution], bool | None]
@@ -201,8 +201,7 @@ class _Run:
         seconds = self.end - time.perf_counter()
         if self.solutions and seconds <= 0.0:
             return False
-        penalty = with_strength(self.problem.penalty, strength)
-        self.problem = self.problem.with_penalty(penalty)
+        self.problem = self.problem.with_penalty(self.problem.penalty.with_strength(strength))
         # Solvers may stop inner loops at the gap that this point needs.
         self.memory.target_gap = self.problem.tolerance(self.options["tol"])
         solution = minimise(

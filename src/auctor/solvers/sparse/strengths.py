@@ -63,7 +63,7 @@ def strength_max(problem: Problem) -> float:
     >>> strength_max(Problem(Squared(), L1(), data, fit_intercept=False))
     1.5
     """
-    unit = with_strength(problem.penalty, 1.0)
+    unit = problem.penalty.with_strength(1.0)
     spec = unit.separable(problem.n_columns)
     if spec is not None:
         _need_kink(unit, bool((spec.l1 > 0.0).all()))
@@ -137,20 +137,6 @@ def check_strengths(who: str, strengths: object) -> FloatArray:
             todo="Pass such numbers.",
         )
     return np.unique(levels)[::-1]
-
-
-def with_strength(penalty: Penalty, strength: float) -> Penalty:
-    """The penalty with another strength."""
-    rebuild = getattr(penalty, "with_strength", None)
-    if rebuild is None:
-        raise ParameterError(
-            "regularisation_path",
-            needs="a penalty with a method with_strength",
-            got=f"{type(penalty).__name__}",
-            todo="Derive it from auctor.penalties.BasePenalty.",
-        )
-    changed: Penalty = rebuild(strength)
-    return changed
 
 
 def _need_kink(penalty: Penalty, kinked: bool) -> None:
