@@ -4,25 +4,17 @@ Each is a function from a parsed file to what it found, tried first on code that
 """
 
 import ast
-import io
 import re
 import sys
-import tokenize
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "auctor"
-FILES = sorted(SOURCE.rglob("*.py"))
+from tests.house import FILES, SOURCE, functions, shown, tree_of, walked
+
 #: Longest file, in lines.
 MAX_LINES = 450
 #: Largest cyclomatic complexity of a function outside the kernels; `and` and `or` count.
 MAX_COMPLEXITY = 20
-#: Lines from which a compiled function needs a comment that says what it computes.
-LONG_KERNEL = 40
-#: Largest whole number that needs no name inside a function of the solvers.
-MAX_PLAIN = 10
 #: Frames a warning may look up to find the caller.
 MAX_STACKLEVEL = 3
 #: Underscored names that Python documents as public.
@@ -32,30 +24,6 @@ SPARK_ML = {"_copyValues", "_dummy", "_input_kwargs", "_resetUid", "_set", "_set
 #: Methods that change a dictionary.
 WRITES = {"__setitem__", "clear", "pop", "popitem", "setdefault", "update"}
 BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.match_case)
-
-
-@cache
-def text_of(path):
-    return path.read_text(encoding="utf-8")
-
-
-#: Several rules parse the same texts.
-parsed = cache(ast.parse)
-
-
-def tree_of(path):
-    return parsed(text_of(path))
-
-
-@cache
-def walked(tree):
-    """All nodes of a tree; several rules look at each."""
-    return list(ast.walk(tree))
-
-
-def shown(path, nodes):
-    """Places, for a message."""
-    return [f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)[:80]}" for node in nodes]
 
 
 def dotted(node):
@@ -97,10 +65,6 @@ def complexity(function):
     return ways
 
 
-def functions(tree):
-    return [n for n in walked(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-
-
 def test_complexity_counts_decisions():
     source = "def f(x):\n    if x and x > 1 or x < -1:\n        return [a for a in x if a]\n"
     assert complexity(ast.parse(source).body[0]) == 1 + 1 + 2 + 2
@@ -122,158 +86,6 @@ def test_files_are_short():
     files = [*FILES, *(root / "tests").rglob("*.py"), *(root / "benchmarks").rglob("*.py")]
     lengths = {str(p.relative_to(root)): len(p.read_text().splitlines()) for p in files}
     assert {name: n for name, n in lengths.items() if n > MAX_LINES} == {}
-
-
-# --- words --------------------------------------------------------------------------------------
-
-
-@cache
-def comment_lines(text):
-    """Numbers of the lines that hold a comment."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
-
-
-def body_lines(function):
-    """Lines of a function without its docstring."""
-    first = function.body[0]
-    quoted = ast.get_docstring(function) is not None
-    return function.end_lineno - function.lineno - quoted * (first.end_lineno - first.lineno + 1)
-
-
-def unexplained_loops(text):
-    """Long functions without a comment that says what their lines compute."""
-    comments = comment_lines(text)
-    for function in functions(parsed(text)):
-        inside = range(function.lineno, function.end_lineno + 1)
-        if body_lines(function) >= LONG_KERNEL and comments.isdisjoint(inside):
-            yield function
-
-
-def test_long_kernels_name_their_equations():
-    lines = "".join(f"    x = {k}\n" for k in range(LONG_KERNEL))
-    assert len(list(unexplained_loops(f"def f():\n{lines}"))) == 1
-    assert list(unexplained_loops(f"def f():\n    # x <- k\n{lines}")) == []
-    found = [
-        f"{path.relative_to(SOURCE)}:{function.lineno}: {function.name}"
-        for path in sorted((SOURCE / "kernels").rglob("*.py"))
-        for function in unexplained_loops(text_of(path))
-    ]
-    assert found == []
-
-
-def numbers(node):
-    """How many numbers an expression is made of; none where it holds anything else."""
-    if isinstance(node, ast.Constant):
-        return int(isinstance(node.value, int | float) and not isinstance(node.value, bool))
-    if isinstance(node, ast.UnaryOp):
-        return numbers(node.operand)
-    if isinstance(node, ast.BinOp | ast.Tuple):
-        parts = [node.left, node.right] if isinstance(node, ast.BinOp) else node.elts
-        counts = [numbers(part) for part in parts]
-        return sum(counts) if all(counts) else 0
-    return 0
-
-
-def is_code(node):
-    """A whole number, or several: a code, a byte or a place."""
-    values = node.elts if isinstance(node, ast.Tuple) else [node]
-    return all(isinstance(v, ast.Constant) and isinstance(v.value, int) for v in values)
-
-
-def constants(body):
-    """Assignments of numbers, in a module and in its enumerations."""
-    for node in body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and numbers(node.value):
-            yield node
-        elif isinstance(node, ast.ClassDef) and any("Enum" in ast.unparse(b) for b in node.bases):
-            yield from constants(node.body)
-
-
-def unexplained_constants(text):
-    """Numeric constants without a comment of their own, and those that share an assignment."""
-    comments = comment_lines(text)
-    for node in constants(parsed(text).body):
-        together = isinstance(node, ast.Assign) and (
-            len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple)
-        )
-        if together or comments.isdisjoint({node.lineno - 1, node.lineno, node.end_lineno}):
-            yield node
-
-
-def test_numeric_constants_say_what_they_do():
-    assert len(list(unexplained_constants("A = 3\n\nB: float = -1e-3\nC = (1, 2.5)\n"))) == 3
-    fine = "#: Bytes.\nA = 3\n#: Share.\nC = 0.5\nD = 2.0  # rows\nE = f(1)\n"
-    assert list(unexplained_constants(fine)) == []
-    assert len(list(unexplained_constants("#: Two shares.\nA = 0.5\nB = 0.25\n"))) == 1
-    assert len(list(unexplained_constants("#: Two codes.\nA = 1\nB = 2\n"))) == 1
-    assert len(list(unexplained_constants("#: Two codes.\nA, B = 1, 2\n"))) == 1
-    assert len(list(unexplained_constants("#: Two codes.\nA = B = 1\n"))) == 1
-    enum = "class Slot(IntEnum):\n    #: Rows.\n    ROWS = 0\n    STEPS = 1\n"
-    assert len(list(unexplained_constants(enum))) == 1
-    found = {path: unexplained_constants(text_of(path)) for path in FILES}
-    assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
-
-
-def comment_of(node, lines):
-    """The comment above a statement and the one beside it, as one line of text."""
-    first = node.lineno - 1
-    while first > 0 and lines[first - 1].startswith("#"):
-        first -= 1
-    above = [line.lstrip("#: ") for line in lines[first : node.lineno - 1]]
-    return " ".join([*above, lines[node.lineno - 1].partition("#")[2]])
-
-
-def unsourced_constants(text):
-    """Fractions and factors whose comment does not say where the value comes from."""
-    lines = text.splitlines()
-    for node in constants(parsed(text).body):
-        words = comment_of(node, lines)
-        if not is_code(node.value) and not re.search(r"Source:|[Ss]et by hand|ounding", words):
-            yield node
-
-
-def test_constants_of_the_solvers_say_where_they_come_from():
-    bad = "#: A share.\nA = 0.5\n\nB = 1e-3  # seconds\nC = (0.5, 2.0)\n"
-    assert len(list(unsourced_constants(bad))) == 3
-    fine = "#: Source:\n#: x.md.\nA = 0.5\nB = 2.0  # Set by hand.\nC = 3\n#: Rounding.\nD = 1e-14"
-    assert list(unsourced_constants(fine)) == []
-    found = {
-        path: unsourced_constants(text_of(path))
-        for path in FILES
-        if path.relative_to(SOURCE).parts[0] in ("solvers", "problem")
-    }
-    assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
-
-
-def is_plain(value):
-    """A small whole number or a half: counts, exponents and factors of formulas."""
-    return value == 0.5 or (float(value).is_integer() and abs(value) <= MAX_PLAIN)
-
-
-def unnamed_numbers(text):
-    """Numbers inside functions that are neither plain nor explained by a comment on their line."""
-    comments = comment_lines(text)
-    for function in functions(parsed(text)):
-        if function.name == "examples":  # parameters of solvers that the kit tests
-            continue
-        for node in (part for line in function.body for part in ast.walk(line)):
-            number = isinstance(node, ast.Constant) and numbers(node)
-            if number and not is_plain(node.value) and node.lineno not in comments:
-                yield node
-
-
-def test_numbers_inside_functions_of_the_solvers_have_names():
-    bad = "def f(x, y=0.1):\n    return 0.01 * x if x > 20 else min(x, -1e-14)\n"
-    assert len(list(unnamed_numbers(bad))) == 3
-    fine = "def f(x):\n    # x + a/6\n    return 0.5 * x + 2.0 + x / 12.0  # Simpson's rule\n"
-    assert list(unnamed_numbers(fine)) == []
-    found = {
-        path: unnamed_numbers(text_of(path))
-        for path in FILES
-        if path.relative_to(SOURCE).parts[0] in ("solvers", "problem")
-    }
-    assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
 
 
 def test_the_page_on_the_architecture_names_every_room_and_only_files_that_exist():

@@ -367,8 +367,8 @@ def active_set(
             size = _fix_flat_directions(G, m, working, size, Q, R, L, flat)
             _restore_working_rows(A, b, x, working, size, Q, R)
             changes = 0
-        # Gradient, then a step on the face of the working rows: to its minimiser, or without limit
-        # along a direction without curvature.
+        # Gradient g = c + G x, then a step x <- x + step p on the face of the working rows: to its
+        # minimiser, or without limit along a direction without curvature.
         for i in range(d):
             g[i] = c[i] + _dot(G[i], x)
         free = d - size
@@ -395,7 +395,8 @@ def active_set(
                 continue
             for i in range(d):
                 g[i] = c[i] + _dot(G[i], x)
-        # At the minimiser of the face: drop the row with the most negative multiplier, or stop.
+        # At the minimiser of the face g = A_W' lambda: drop the row with the most negative
+        # multiplier, or stop.
         _multipliers(Q, R, g, size, weight)
         noise = MULTIPLIER_ROUNDING * (math.sqrt(_dot(g, g)) + math.sqrt(_dot(c, c)))
         worst = _row_to_drop(weight, working, size, m, n_equal, noise, stuck > CYCLE_STEPS)

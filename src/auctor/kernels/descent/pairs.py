@@ -80,7 +80,8 @@ def solve_pairs(
         j = _partner(K[i], diagonal, low, beta, slope, i)
         if j < 0:
             return steps
-        # The exact maximum along b_i + step, b_j - step, limited by the box.
+        # The exact maximum along b_i + step, b_j - step, limited by the box:
+        #   step = (slope_i - slope_j) / (K_ii + K_jj - 2 K_ij).
         whole = diagonal[i] + diagonal[j]
         curve = max(whole - 2.0 * K[i, j], LEAST_CURVATURE * whole)
         rise, fall = high[i] - beta[i], beta[j] - low[j]

@@ -40,7 +40,8 @@ def path_scores(
             own = 0.0 if group < 0 else path[i, group]
             above = own if inherit else 0.0
             known = 0
-            # Softmax over the children, exp(z_c - most) / sum, with exp(0 - most) for ending here.
+            # Softmax over the children: P(c) = exp(z_c - most) / total, with exp(0 - most) for
+            # ending here in the total.
             most = 0.0 if stay[at] else -np.inf
             for c in range(count):
                 t = top[c] if group < 0 else child[first + c]
@@ -144,7 +145,8 @@ def descend(
         while True:
             first = 0 if at < 0 else start[at]
             count = top.shape[0] if at < 0 else start[at + 1] - first
-            # An only child needs no score, unless rows may stop above it.
+            # The next node is the child c with the largest w_c . x + b_c, if that is
+            # >= stop_below. An only child needs no score, unless rows may stop above it.
             known = 0
             for c in range(count):
                 known += seen[top[c] if at < 0 else child[first + c]]
@@ -229,7 +231,9 @@ def beam_search(
                     count_next += 1
                     most = max(most, z)
                 known = count_next - begin
-                # Log-odds become log-probabilities of the paths, as in `path_scores`.
+                # Log-odds become log-probabilities of the paths, as in `path_scores`: with softmax
+                #   log P(path, c) = log P(path) + z_c - log sum exp(z),
+                # without it log P(path, c) = log P(path) + log sigmoid(z_c).
                 if known == 1 and inherit and not stay[slot]:
                     next_value[begin] = above
                 elif softmax and known > 0:

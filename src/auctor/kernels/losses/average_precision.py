@@ -34,7 +34,8 @@ def worst_places(pos: FloatArray, neg: FloatArray, weight: float, place: IntArra
     """
     n_pos, n_neg = pos.shape[0], neg.shape[0]
     margin = 2.0 / n_neg
-    stack = np.empty((DEPTH, 4), np.int64)  # negatives first:last, their places low..high
+    # Open interval: negatives first..last, whose places are known to lie in low..high.
+    stack = np.empty((DEPTH, 4), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n_neg, 0, n_pos
     size = 1
     while size > 0:
@@ -45,7 +46,8 @@ def worst_places(pos: FloatArray, neg: FloatArray, weight: float, place: IntArra
             continue
         j = (first + last) // 2
         before, after = weight * j, weight * (j + 1)
-        # The sum over positives from `high` on is common to all positions that are compared.
+        # best = the k that maximises total(k) = sum over i >= k of P g_j(i). The sum over positives
+        # from `high` on is common to all positions that are compared.
         total = most = 0.0
         best = high
         for k in range(high - 1, low - 1, -1):

@@ -222,7 +222,7 @@ def draw_partners(
             size = min(tries, end - begin)
         step = (mass[end] - mass[begin]) / size
         total = 0.0
-        # Cumulative weights of the candidates.
+        # Cumulative weights of the candidates: total_m = sum_(j <= m) q_j softplus''(t_j - a).
         for m in range(size):
             j, q = begin + m, step
             if size < end - begin:

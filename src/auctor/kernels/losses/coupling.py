@@ -42,6 +42,7 @@ def coupled_sigmoid(
             ends_p = (left_p <= left_q or last_q) and not last_p
             ends_q = (left_q <= left_p or last_p) and not last_q
             mass = left_p if last_q else left_q if last_p else min(left_p, left_q)
+            # value = sigma((s_j - s_i) / width); d/ds_j = mass value (1 - value) / width.
             value = sigmoid((scores[rows_q[j]] - scores[rows_p[i]]) / width)
             push = mass * value * (1.0 - value) / width
             total += mass * value

@@ -156,7 +156,8 @@ def fit_offsets(
     if not np.isfinite(plain):
         return plain
     base, best = p.copy(), plain
-    # Newton's method; every step is halved until it does not increase the loss.
+    # Newton's method, offset <- offset - H^-1 miss with miss_k = sum_i share_i (p_ik - y_ik) and
+    # H_kl = sum_i share_i p_ik (1[k = l] - p_il). Steps are halved while they increase the loss.
     for _ in range(most_steps):
         if offset_derivatives(p, y, share, hessian, miss) <= BALANCED:
             return best

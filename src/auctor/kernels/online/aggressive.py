@@ -102,7 +102,7 @@ def oam(
             margin = label * (wx - wz - total * across)
             apart = square + far - 2.0 * across
             moves[b] = 0.0
-            # Passive-aggressive step min(C, (1 - margin) / |x - z|^2), or a step of C (gradient).
+            # Passive-aggressive: move = min(C, (1 - margin) / |x - z|^2). Gradient: move = C.
             if not sequential:
                 moves[b] = label * most if margin <= 1.0 else 0.0
             elif margin < 1.0 and apart > 0.0:

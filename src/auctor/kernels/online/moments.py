@@ -114,8 +114,9 @@ def flush(
                 for j in range(d):
                     centred[m, j] = root * (block[r, j] - centre[j])
                 m += 1
-        # Chan, Golub and LeVeque: the scatter of two sets is the sum of theirs and of
-        # (a b / (a + b)) apart apart' for weights a and b; here one more row of the product.
+        # Chan, Golub and LeVeque, for two sets of weights a and b whose means are apart:
+        #   scatter = scatter_a + scatter_b + (a b / (a + b)) apart apart',
+        # here with one more row of the product.
         old = mass[side, 0]
         share = own / (old + own)
         root = math.sqrt(old * share)
@@ -169,7 +170,8 @@ def add_rows(
     for i in range(low, high):
         if weight[i] == 0.0:
             continue
-        # w_i growth^i: new rows grow instead of old ones shrinking.
+        # Row number i has the weight w = weight_i growth^i: new rows grow instead of old ones
+        # shrinking.
         w = weight[i] * latest[0]
         latest[0] *= growth
         side = 0 if y[i] > 0.0 else 1

@@ -299,6 +299,7 @@ def ada_oam_rows(
         clock[0] += 1
         if mass[other] == 0.0:
             continue
+        # slope = ridge w + (u.w - y) u + C w, as in `opauc_rows`.
         pair_slope(x, y[i], ridge, w, mean[other], slope)
         add_covariance(scatter[other], mass[other], w, slope)
         # Weight of the row relative to the mean weight so far.

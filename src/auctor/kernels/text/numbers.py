@@ -139,7 +139,8 @@ def read_number(text: Array, at: int, stop: int, scratch: Array) -> tuple[float,
         if text[at] == MINUS:
             sign = -1.0
         at += 1
-    # Digits before and after the point make the mantissa; those after it lower the power.
+    # mantissa <- 10 mantissa + digit, for digits before and after the point; those after it lower
+    # the power.
     begin = at
     mantissa = np.uint64(0)
     while at < stop and ZERO <= text[at] <= NINE:

@@ -154,6 +154,7 @@ def svmlight_rows(
         previous = -1
         ascending = True
         while position < stop and text[position] != NEWLINE and text[position] != HASH:
+            # index <- 10 index + digit
             begin = position
             index = 0
             while position < stop and ZERO <= text[position] <= NINE:
