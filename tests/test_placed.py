@@ -182,15 +182,12 @@ def test_the_same_bits_for_any_number_of_workers():
 
 
 def test_vectors_that_are_forgotten_are_dropped_by_the_workers():
-    from auctor.data import workers
-
     data = rows(Far)
     placed = PlacedRows(data)
     for _ in range(20):
         scores = placed.scores(np.ones(5))
     assert float(scores.sum()) == pytest.approx(float(data.scores(np.ones(5)).sum()))
-    shard = data.workers._shards[0]
-    assert len(workers._RESIDENT[shard]) <= 2
+    assert len(data.workers.held[0].results) <= 2
 
 
 def test_arithmetic_is_that_of_numpy():

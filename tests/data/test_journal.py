@@ -6,7 +6,7 @@ import pytest
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded
 from auctor.data.journal import Journal
-from auctor.data.workers import _RESIDENT, MemoryWorkers, ResidentCall
+from auctor.data.workers import RESIDENT, HeldShard, MemoryWorkers, ResidentCall
 from auctor.losses import Logistic, PairwiseSquaredHinge, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L2
@@ -35,14 +35,14 @@ class Forgetful(MemoryWorkers):
     def each(self, method, arguments):
         self.calls += 1
         if self.every and self.calls % self.every == 0:
-            before = {name for shard in self._shards for name in _RESIDENT.get(shard, ())}
-            self._shards = shards()
+            before = {name for shard in self.held for name in shard.results}
+            self.held = [HeldShard(shard) for shard in shards()]
             for made in self.journal.calls():
-                super().each("resident", made)
-            after = {name for shard in self._shards for name in _RESIDENT.get(shard, ())}
+                super().each(RESIDENT, made)
+            after = {name for shard in self.held for name in shard.results}
             assert after == before
         answers = super().each(method, arguments)
-        if method == "resident":
+        if method == RESIDENT:
             self.journal.note([ResidentCall(*given) for given in arguments])
         return answers
 
@@ -80,7 +80,7 @@ def test_an_interrupted_call_does_not_leave_results_behind():
     with pytest.raises(KeyboardInterrupt):
         holder.total("total", second)
     assert holder.total("total", second) == 400.0
-    assert {len(_RESIDENT[shard]) for shard in workers._shards} == {1}
+    assert {len(shard.results) for shard in workers.held} == {1}
     assert len(workers.journal) == 1
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from auctor.core.types import Array
 from auctor.data.on_rows import Formula, Slot
-from auctor.data.workers import ResidentCall, Workers
+from auctor.data.workers import RESIDENT, ResidentCall, Workers
 
 #: Numpy functions, of one or two arguments, that the workers evaluate.
 FUNCTIONS = frozenset(
@@ -101,7 +101,7 @@ class Residents:
             ResidentCall(self._owner, number, method, given, [key.number for key in keys], dropped)
             for given, keys in zip(arguments, kept, strict=True)
         ]
-        answers = self._workers.each("resident", sent)
+        answers = self._workers.each(RESIDENT, sent)
         del self._dropped[: len(dropped)]  # only now: a call that fails has dropped nothing
         return answers
 

@@ -8,7 +8,6 @@ added in that order, so that they do not depend on which worker computed a part.
 from __future__ import annotations
 
 import math
-import weakref
 import zlib
 from collections.abc import Sequence
 from functools import partial
@@ -23,6 +22,9 @@ from auctor.data.ring import Ring
 from auctor.data.shards import ShardFolder, check_payload, compact
 from auctor.data.sparse import Sparse
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
+
+#: Name of the method whose arguments are the fields of a `ResidentCall`.
+RESIDENT = "resident"
 
 
 class ShardFacts(NamedTuple):
@@ -49,7 +51,10 @@ class Workers(Protocol):
         """Shapes and targets of all shards, in their order."""
 
     def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call a method of `SHARD_METHODS` on every shard, in the order of the shards."""
+        """Call a method of `SHARD_METHODS` on every shard, in the order of the shards.
+
+        Workers that store results also answer "resident", with the fields of a `ResidentCall`.
+        """
 
 
 def facts_of(data: Dense | Sparse, checksum: int | None = None) -> ShardFacts:
@@ -64,10 +69,6 @@ def call(
 ) -> Any:
     """A method of a shard, whose arguments may be formulas of kept results; what workers run."""
     return SHARD_METHODS[method](data, *(filled(one, kept) for one in arguments))
-
-
-#: Results kept beside the shards of this process, by who asked for them and their numbers.
-_RESIDENT: weakref.WeakKeyDictionary[Any, dict[tuple[int, int], Any]] = weakref.WeakKeyDictionary()
 
 
 class ResidentCall(NamedTuple):
@@ -87,18 +88,35 @@ class ResidentCall(NamedTuple):
     dropped: Sequence[int]
 
 
-def _resident(data: Dense | Sparse, *given: Any) -> Any:
-    """Call a method with results that are kept beside the shard, and keep its own if numbered."""
-    asked = ResidentCall(*given)
-    room = _RESIDENT.setdefault(data, {})
-    known = [room[asked.owner, one] for one in asked.numbers]
-    for old in asked.dropped:
-        room.pop((asked.owner, old), None)
-    answer = call(data, asked.method, asked.arguments, known)
-    if asked.number is None:
-        return answer
-    room[asked.owner, asked.number] = answer
-    return None
+class HeldShard:
+    """A shard in the memory of a worker, with the results that are stored beside it.
+
+    Parameters
+    ----------
+    data : Dense or Sparse
+    """
+
+    def __init__(self, data: Dense | Sparse) -> None:
+        self.data = data
+        #: Stored results by the owner and the number of their `ResidentCall`.
+        self.results: dict[tuple[int, int], Any] = {}
+
+    def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        """A method of `SHARD_METHODS`, or "resident" with the fields of a `ResidentCall`."""
+        if method == RESIDENT:
+            return self._resident(ResidentCall(*arguments))
+        return call(self.data, method, arguments)
+
+    def _resident(self, asked: ResidentCall) -> Any:
+        """Call a method with stored results, and store its own result if that has a number."""
+        known = [self.results[asked.owner, one] for one in asked.numbers]
+        for old in asked.dropped:
+            self.results.pop((asked.owner, old), None)
+        answer = call(self.data, asked.method, asked.arguments, known)
+        if asked.number is None:
+            return answer
+        self.results[asked.owner, asked.number] = answer
+        return None
 
 
 def _scores(data: Dense | Sparse, w: FloatArray, offset: float) -> FloatArray:
@@ -142,7 +160,6 @@ SHARD_METHODS: dict[str, Any] = {
     "sandwich": _sandwich,
     "gram": _gram,
     "largest": _largest,
-    "resident": _resident,
     **ROW_METHODS,
 }
 
@@ -153,19 +170,19 @@ class MemoryWorkers:
     gather_below: float = math.inf
 
     def __init__(self, shards: Sequence[Dense | Sparse], n_threads: int | None = None) -> None:
-        self._shards = list(shards)
+        self.held = [HeldShard(shard) for shard in shards]
         self._threads = available_threads(n_threads)
 
     def facts(self) -> list[ShardFacts]:
         """Shapes and targets of all shards, in their order."""
-        return [facts_of(shard) for shard in self._shards]
+        return [facts_of(shard.data) for shard in self.held]
 
     def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a method on every shard, in the order of the shards."""
-        answers: list[Any] = [None] * len(self._shards)
+        answers: list[Any] = [None] * len(self.held)
 
         def one(at: int) -> None:
-            answers[at] = call(self._shards[at], method, arguments[at])
+            answers[at] = self.held[at].call(method, arguments[at])
 
         run_tasks([partial(one, at) for at in range(len(answers))], self._threads)
         return answers

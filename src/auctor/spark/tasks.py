@@ -19,7 +19,7 @@ from auctor.core.errors import DataLost
 from auctor.core.types import Array
 from auctor.core.version import __version__
 from auctor.data import Dense, Sparse
-from auctor.data.workers import ShardFacts, call
+from auctor.data.workers import HeldShard, ShardFacts
 
 WHO = "from_spark"
 
@@ -54,9 +54,12 @@ def serve(
     """Hold rows and answer calls until told to end; runs in a task."""
     with Client(address, authkey=key) as driver:
         driver.send(Greeting(number, __version__, facts, labels))
-        while rows is not None and (asked := driver.recv()) is not None:
+        if rows is None:
+            return
+        held = HeldShard(rows)
+        while (asked := driver.recv()) is not None:
             method, given = asked
-            driver.send(call(rows, method, given))
+            driver.send(held.call(method, given))
 
 
 class BarrierJob:

@@ -23,7 +23,7 @@ from auctor.core.version import __version__
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.journal import Journal
 from auctor.data.sharded import Sharded, check_entries
-from auctor.data.workers import ResidentCall, ShardFacts, facts_of
+from auctor.data.workers import RESIDENT, ResidentCall, ShardFacts, facts_of
 from auctor.spark.columns import check_columns, checksum, feature_columns, matrix_of
 from auctor.spark.tasks import WHO, BarrierJob, Greeting, Task, dismiss, hang_up, serve
 
@@ -95,9 +95,9 @@ class SparkWorkers:
             except (OSError, EOFError) as error:
                 losses += 1
                 self._replace_tasks(error, losses)
-                kept = [("resident", made) for made in self._journal.calls()]
+                kept = [(RESIDENT, made) for made in self._journal.calls()]
                 calls = [*kept, (method, arguments)]
-        if method == "resident":
+        if method == RESIDENT:
             self._journal.note([ResidentCall(*given) for given in arguments])
         return answers
 
