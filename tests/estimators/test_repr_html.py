@@ -4,7 +4,7 @@ import sklearn
 from sklearn.pipeline import make_pipeline
 
 from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV
-from auctor.core.result import html_table
+from auctor.core.markup import fact_table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -31,7 +31,7 @@ def test_searches_and_regressors_have_a_table_of_their_solution(model):
 
 
 def test_metrics_are_escaped_and_pipelines_work():
-    assert "<b>" not in html_table({"<b>": "<b>"})
+    assert "<b>" not in fact_table({"<b>": "<b>"})
     model = make_pipeline(MetricClassifier()).fit(X, Y)
     assert "MetricClassifier" in model._repr_html_()
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from auctor.core.errors import ConvergenceWarning, Option
+from auctor.core.markup import fact_table
 from auctor.core.types import FloatArray
 
 
@@ -191,7 +191,7 @@ class Solution:
 
     def _repr_html_(self) -> str:
         """A short table for notebooks."""
-        return html_table(
+        return fact_table(
             {
                 "status": self.status.value,
                 "objective": f"{self.value:.6g}",
@@ -222,18 +222,3 @@ _ADVICE: dict[Status, tuple[Any, ...]] = {
     Status.NOT_FINITE: ("Scale the columns or increase {option}.", _STRENGTH),
 }
 _GO_ON = ("Fit again with {option} to go on from here.", Option("warm_start", True))
-
-
-def html_table(facts: Mapping[str, str]) -> str:
-    """Names and values as an HTML table, escaped.
-
-    Examples
-    --------
-    >>> html_table({"a": "<b>"})
-    '<table><tbody><tr><th scope="row">a</th><td>&lt;b&gt;</td></tr></tbody></table>'
-    """
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in facts.items()
-    )
-    return f"<table><tbody>{rows}</tbody></table>"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
 
 from auctor.core.errors import DataError
+from auctor.core.markup import Markup, element
 from auctor.core.types import FloatArray, IntArray
+from auctor.reports.html.svg import document
 
 # Sizes are in units of the drawing's view box, which the page scales. All are set by hand.
 #: Width and height of the drawing.
@@ -128,46 +129,56 @@ def draw_graph(
     row, column = np.searchsorted(shown, row), np.searchsorted(shown, column)
     at = MARGIN + (SIDE - 2 * MARGIN) * layout(row, column, shown.size, seed=seed)
     labels = [names[j] for j in shown]
-    parts = [
-        f'<svg viewBox="0 0 {SIDE} {SIDE}" role="img" xmlns="http://www.w3.org/2000/svg" '
-        f'aria-label="Graph of {shown.size} variables with {weight.size} edges">',
-        *_edges(at, row, column, weight, labels),
-        *_nodes(at, labels),
-        "</svg>",
-    ]
-    return "\n".join(parts)
+    return document(
+        SIDE,
+        SIDE,
+        f"Graph of {shown.size} variables with {weight.size} edges",
+        [*_edges(at, row, column, weight, labels), *_nodes(at, labels)],
+        xmlns="http://www.w3.org/2000/svg",
+    )
 
 
 def _edges(
     at: FloatArray, row: IntArray, column: IntArray, weight: FloatArray, labels: list[str]
-) -> list[str]:
+) -> list[Markup]:
     """SVG lines; the weakest are drawn first, so that strong ones stay visible."""
     parts = []
     for k in np.argsort(np.abs(weight), kind="stable"):
         i, j, value = int(row[k]), int(column[k]), float(weight[k])
-        ends = f'x1="{at[i, 0]:.1f}" y1="{at[i, 1]:.1f}" x2="{at[j, 0]:.1f}" y2="{at[j, 1]:.1f}"'
-        colour = POSITIVE if value > 0.0 else NEGATIVE
         width = max(THINNEST, WIDEST * min(abs(value), 1.0))
-        title = escape(f"{labels[i]} and {labels[j]}: {value:.2f}")
         parts.append(
-            f'<line {ends} stroke="{colour}" stroke-width="{width:.2f}" stroke-opacity="0.7">'
-            f"<title>{title}</title></line>"
+            element(
+                "line",
+                element("title", f"{labels[i]} and {labels[j]}: {value:.2f}"),
+                x1=f"{at[i, 0]:.1f}",
+                y1=f"{at[i, 1]:.1f}",
+                x2=f"{at[j, 0]:.1f}",
+                y2=f"{at[j, 1]:.1f}",
+                stroke=POSITIVE if value > 0.0 else NEGATIVE,
+                stroke_width=f"{width:.2f}",
+                stroke_opacity="0.7",
+            )
         )
     return parts
 
 
-def _nodes(at: FloatArray, labels: list[str]) -> list[str]:
+def _nodes(at: FloatArray, labels: list[str]) -> list[Markup]:
     """SVG circles, with names next to them if there are at most `NAMED`."""
     parts = []
     for (x, y), label in zip(at, labels, strict=True):
-        name = escape(label)
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="currentColor">'
-            f"<title>{name}</title></circle>"
+            element(
+                "circle",
+                element("title", label),
+                cx=f"{x:.1f}",
+                cy=f"{y:.1f}",
+                r=RADIUS,
+                fill="currentColor",
+            )
         )
         if len(labels) <= NAMED:
+            right, middle = f"{x + RADIUS + 2:.1f}", f"{y + 3:.1f}"
             parts.append(
-                f'<text x="{x + RADIUS + 2:.1f}" y="{y + 3:.1f}" font-size="9" '
-                f'fill="currentColor">{name}</text>'
+                element("text", label, x=right, y=middle, font_size=9, fill="currentColor")
             )
     return parts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
+from auctor.core.markup import Markup, element
 from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.page import asset, templates
+from auctor.reports.html.svg import document
 from auctor.reports.nodes import LEAST_ROWS, NodeMeasures, TaxonomyReport
 from auctor.reports.text import number
 
@@ -67,34 +68,38 @@ def render_taxonomy(report: TaxonomyReport) -> str:
     )
 
 
-def tree_svg(nodes: Sequence[NodeMeasures]) -> str:
+def tree_svg(nodes: Sequence[NodeMeasures]) -> Markup:
     """The tree as SVG, with a bar of F1 for every label; siblings are sorted by increasing F1.
 
     A label with several parents is drawn under the first of them.
     """
     order = _drawing_order(nodes)[:MOST_DRAWN]
     height = LINE * (len(order) + 1)
-    parts = [
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Taxonomy with F1 by label">',
-        f'<text class="axis" x="{BARS}" y="{LINE - 6}">F1 and rows</text>',
-    ]
+    marks = [element("text", "F1 and rows", class_="axis", x=BARS, y=LINE - 6)]
     places = {place: line for line, (place, _) in enumerate(order)}
     for line, (place, depth) in enumerate(order):
         node, x, y = nodes[place], INDENT * depth, LINE * (line + 1)
         above = node.parents[0] if node.parents else None
         if above is not None:
             turn, top = x - INDENT + 4, LINE * (places[above] + 1) + LINE - 4
-            parts.append(
-                f'<polyline class="line grid" points="{turn},{top} {turn},{y + 9} {x},{y + 9}"/>'
-            )
+            corners = f"{turn},{top} {turn},{y + 9} {x},{y + 9}"
+            marks.append(element("polyline", class_="line grid", points=corners))
         name = node.name if len(node.name) <= LETTERS else f"{node.name[: LETTERS - 1]}…"
-        parts.append(f'<text class="axis" x="{x + 3}" y="{y + 13}">{escape(name)}</text>')
+        marks.append(element("text", name, class_="axis", x=x + 3, y=y + 13))
         tone = "negative" if node.f1 >= 0.5 else "positive"
-        bar = f'x="{BARS}" y="{y + 4}" height="{LINE - 7}"'
-        parts.append(f'<rect class="area {tone}" {bar} width="{BAR * node.f1:.1f}"/>')
+        marks.append(
+            element(
+                "rect",
+                class_=f"area {tone}",
+                x=BARS,
+                y=y + 4,
+                height=LINE - 7,
+                width=f"{BAR * node.f1:.1f}",
+            )
+        )
         text = f"{node.f1:.3f}, {node.rows:,}" if node.rows or node.predicted else "no rows"
-        parts.append(f'<text x="{BARS + BAR + 8}" y="{y + 13}">{text}</text>')
-    return "\n".join([*parts, "</svg>"])
+        marks.append(element("text", text, x=BARS + BAR + 8, y=y + 13))
+    return document(WIDTH, height, "Taxonomy with F1 by label", marks)
 
 
 def _drawing_order(nodes: Sequence[NodeMeasures]) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.errors import DataError
+from auctor.core.markup import table
 from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import column_values
 from auctor.training.additive_model import AdditiveModel
@@ -159,14 +159,8 @@ class Scorecard:
 
     def to_html(self) -> str:
         """The table as HTML, without styles."""
-        lines = [
-            "<tr><td>{}</td><td>{}</td><td>{}</td></tr>".format(
-                *(html.escape(str(line[key])) for key in ("column", "range", "points"))
-            )
-            for line in self.records()
-        ]
-        head = "<tr><th>Column</th><th>Range</th><th>Points</th></tr>"
-        return "<table>\n" + "\n".join([head, *lines]) + "\n</table>"
+        rows = ([str(value) for value in line.values()] for line in self.records())
+        return table(("Column", "Range", "Points"), rows)
 
     def _repr_html_(self) -> str:
         return self.to_html()

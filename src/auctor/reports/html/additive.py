@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 
+from auctor.core.markup import Markup, element
 from auctor.reports.curves_info import ColumnCurve, CurvesInfo, PairMap, RowParts
 from auctor.reports.html.figures import Figure, NumberTable
-from auctor.reports.html.svg import Axis, Frame, range_axis
+from auctor.reports.html.svg import WIDTH, Axis, Frame, document, range_axis
 from auctor.reports.text import short
 
 #: Height of the density below a curve, as a share of the drawing. Set by hand.
@@ -62,7 +61,7 @@ def _curve_figure(curve: ColumnCurve) -> Figure:
     return Figure(curve.title, curve_svg(curve), note=note)
 
 
-def curve_svg(curve: ColumnCurve) -> str:
+def curve_svg(curve: ColumnCurve) -> Markup:
     """The curve of a column with its band and the density of the rows, as SVG."""
     # A curve is constant around each value: two points for each step of the staircase.
     edges, level = curve.edges.tolist(), np.repeat(curve.level, 2).tolist()
@@ -77,7 +76,8 @@ def curve_svg(curve: ColumnCurve) -> str:
     heights = up.low + DENSITY * (up.high - up.low) * curve.density
     marks = [frame.steps(edges, heights.tolist(), "density")]
     if curve.band is not None:
-        marks.append(_band(frame, stairs, np.repeat(curve.band, 2, axis=1)))
+        low_end, high_end = np.repeat(curve.band, 2, axis=1).tolist()
+        marks.append(frame.area(stairs, low_end, high_end, "band"))
     if up.low < 0.0 < up.high:
         marks.append(frame.line((across.low, across.high), (0.0, 0.0), "chance"))
     if curve.missing is not None:
@@ -88,19 +88,7 @@ def curve_svg(curve: ColumnCurve) -> str:
     return frame.chart(curve.title, *marks)
 
 
-def _band(frame: Frame, values: list[float], band: np.ndarray) -> str:
-    """The area between the lower and the upper end of a band, as SVG."""
-    low, high = band.tolist()
-    points = [(frame.across(x), frame.down(y)) for x, y in zip(values, high, strict=True)]
-    points += [
-        (frame.across(x), frame.down(y))
-        for x, y in zip(reversed(values), reversed(low), strict=True)
-    ]
-    text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
-    return f'<polygon class="band" points="{text}"/>'
-
-
-def pair_svg(found: PairMap) -> str:
+def pair_svg(found: PairMap) -> Markup:
     """The heat map of a pair of columns as SVG."""
     across, up = (_levels(name, s) for name, s in zip(found.names, found.starts, strict=True))
     frame = Frame(across, up)
@@ -112,9 +100,16 @@ def pair_svg(found: PairMap) -> str:
             top, bottom = frame.down(b + 1), frame.down(b)
             side = "positive" if level > 0.0 else "negative"
             marks.append(
-                f'<rect class="cell {side}" x="{left:.2f}" y="{top:.2f}" '
-                f'width="{right - left:.2f}" height="{bottom - top:.2f}" '
-                f'fill-opacity="{abs(level) / most:.3f}"><title>{level:+.4g}</title></rect>'
+                element(
+                    "rect",
+                    element("title", f"{level:+.4g}"),
+                    class_=f"cell {side}",
+                    x=f"{left:.2f}",
+                    y=f"{top:.2f}",
+                    width=f"{right - left:.2f}",
+                    height=f"{bottom - top:.2f}",
+                    fill_opacity=f"{abs(level) / most:.3f}",
+                )
             )
     return frame.chart(found.title, *marks)
 
@@ -125,7 +120,7 @@ def _levels(name: str, starts: np.ndarray) -> Axis:
     return Axis(name, 0.0, float(max(1, starts.size)), ticks)
 
 
-def row_svg(row: RowParts) -> str:
+def row_svg(row: RowParts) -> Markup:
     """What each column adds to the score of a row, as SVG bars to the right and to the left."""
     names = [f"{name} = {value}" for name, value in zip(row.names, row.values, strict=True)]
     parts = row.parts.tolist()
@@ -134,15 +129,21 @@ def row_svg(row: RowParts) -> str:
         parts = [*parts[: MOST_PARTS - 1], sum(parts[MOST_PARTS - 1 :])]
     most = max(map(abs, parts), default=1.0) or 1.0
     height, middle, half = 26 * max(1, len(parts)) + 8, 180.0, 150.0
-    marks = [f'<line class="grid" x1="{middle}" y1="0" x2="{middle}" y2="{height}"/>']
+    marks = [element("line", class_="grid", x1=middle, y1=0, x2=middle, y2=height)]
     for k, (name, part) in enumerate(zip(names, parts, strict=True)):
         width, top = half * abs(part) / most, 26 * k + 15
         left = middle if part > 0.0 else middle - width
         side = "positive" if part > 0.0 else "negative"
-        marks.append(f'<text x="{middle}" y="{top - 4}" text-anchor="middle">{escape(name)}</text>')
+        marks.append(element("text", name, x=middle, y=top - 4, text_anchor="middle"))
         marks.append(
-            f'<rect class="cell {side}" x="{left:.2f}" y="{top}" width="{width:.2f}" height="9">'
-            f"<title>{part:+.4g}</title></rect>"
+            element(
+                "rect",
+                element("title", f"{part:+.4g}"),
+                class_=f"cell {side}",
+                x=f"{left:.2f}",
+                y=top,
+                width=f"{width:.2f}",
+                height=9,
+            )
         )
-    head = f'<svg viewBox="0 0 360 {height}" role="img" aria-label="{escape(row.title)}">'
-    return "\n".join([head, *marks, "</svg>"])
+    return document(WIDTH, height, row.title, marks)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from auctor.core.markup import Markup
 from auctor.reports.html.svg import Frame, count_axis, power_axis, range_axis, unit_axis
 from auctor.reports.info import ModelInfo, PathInfo, ReportInfo
 from auctor.reports.text import number, short
@@ -77,7 +78,7 @@ def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
                 "ROC curve",
                 roc.line((0.0, 1.0), (0.0, 1.0), "chance"),
                 *(roc.line(*m.roc, f"line {style(k)}") for k, m in _back_to_front(models)),
-                roc.dot(fp / (fp + tn), tp / positives, "marker", ' id="at-roc"'),
+                roc.dot(fp / (fp + tn), tp / positives, "marker", id="at-roc"),
             ),
             legend,
         ),
@@ -90,7 +91,7 @@ def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
                     pr.line(*m.precision_recall, f"line {style(k)}")
                     for k, m in _back_to_front(models)
                 ),
-                pr.dot(tp / positives, precision, "marker", ' id="at-pr"'),
+                pr.dot(tp / positives, precision, "marker", id="at-pr"),
             ),
             legend,
         ),
@@ -100,7 +101,7 @@ def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
                 "Lift",
                 gains.line((0.0, 1.0), (0.0, 1.0), "chance"),
                 *(gains.line(*m.gains, f"line {style(k)}") for k, m in _back_to_front(models)),
-                gains.dot((tp + fp) / rows, tp / positives, "marker", ' id="at-gains"'),
+                gains.dot((tp + fp) / rows, tp / positives, "marker", id="at-gains"),
             ),
             legend,
         ),
@@ -164,15 +165,19 @@ def histogram(model: ModelInfo, positive: str, negative: str) -> Figure:
         range_axis("Score", edges[0], edges[-1], tight=True),
         count_axis("Part of the class", max(map(max, shares))),
     )
-    x = frame.x
-    extra = f' id="at-histogram" data-low="{x.low!r}" data-high="{x.high!r}"'
     return Figure(
         "Scores by class",
         frame.chart(
             "Scores by class",
             frame.steps(edges, shares[0], "area negative"),
             frame.steps(edges, shares[1], "area positive"),
-            frame.upright(model.headline.threshold, "cut", extra),
+            frame.upright(
+                model.headline.threshold,
+                "cut",
+                id="at-histogram",
+                data_low=repr(frame.x.low),
+                data_high=repr(frame.x.high),
+            ),
         ),
         [("area negative", negative), ("area positive", positive)],
         "The vertical line is the threshold. The outermost bins include all rows beyond them.",
@@ -264,7 +269,7 @@ def _chosen(model: ModelInfo) -> tuple[int, int, int, int]:
     return t.tp[k], t.fp[k], t.fn[k], t.tn[k]
 
 
-def _chosen_dot(frame: Frame, info: PathInfo, values: Sequence[float]) -> list[str]:
+def _chosen_dot(frame: Frame, info: PathInfo, values: Sequence[float]) -> list[Markup]:
     """A dot at the chosen strength, if its value is finite."""
     value = values[info.chosen] if 0 <= info.chosen < len(values) else math.nan
     return [frame.dot(info.strengths[info.chosen], value, "marker")] if math.isfinite(value) else []

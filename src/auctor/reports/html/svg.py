@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from auctor.core.markup import Markup, element, lines
 
 # Sizes are in units of the drawing's view box, which the style sheet scales. All are set by hand.
 #: Width of a chart.
@@ -57,15 +58,14 @@ class Frame(NamedTuple):
         """Vertical position of a value."""
         return HEIGHT - BOTTOM - self.y.share(value) * (HEIGHT - TOP - BOTTOM)
 
-    def line(self, x: Sequence[float], y: Sequence[float], css: str) -> str:
+    def line(self, x: Sequence[float], y: Sequence[float], css: str) -> Markup:
         """A line through points; a single point becomes a dot."""
         points = [(self.across(a), self.down(b)) for a, b in zip(x, y, strict=True)]
         if len(set(points)) == 1:
             points, css = [points[0]] * 2, f"{css} dot"
-        text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
-        return f'<polyline class="{css}" points="{text}"/>'
+        return element("polyline", class_=css, points=joined(points))
 
-    def steps(self, edges: Sequence[float], heights: Sequence[float], css: str) -> str:
+    def steps(self, edges: Sequence[float], heights: Sequence[float], css: str) -> Markup:
         """A filled staircase, with one height between two edges."""
         floor = self.down(self.y.low)
         points = [(self.across(edges[0]), floor)]
@@ -75,35 +75,56 @@ class Frame(NamedTuple):
                 (self.across(right), self.down(height)),
             ]
         points.append((self.across(edges[-1]), floor))
-        text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
-        return f'<polygon class="{css}" points="{text}"/>'
+        return element("polygon", class_=css, points=joined(points))
 
-    def whisker(self, x: float, low: float, high: float, css: str) -> str:
+    def area(
+        self, x: Sequence[float], low: Sequence[float], high: Sequence[float], css: str
+    ) -> Markup:
+        """The filled area between a lower and an upper line."""
+        upper = [(self.across(a), self.down(b)) for a, b in zip(x, high, strict=True)]
+        lower = [(self.across(a), self.down(b)) for a, b in zip(x, low, strict=True)]
+        return element("polygon", class_=css, points=joined([*upper, *reversed(lower)]))
+
+    def whisker(self, x: float, low: float, high: float, css: str) -> Markup:
         """A vertical line for an interval."""
         at = f"{self.across(x):.2f}"
-        top, bottom = self.down(high), self.down(low)
-        return f'<line class="{css}" x1="{at}" x2="{at}" y1="{top:.2f}" y2="{bottom:.2f}"/>'
+        top, bottom = f"{self.down(high):.2f}", f"{self.down(low):.2f}"
+        return element("line", class_=css, x1=at, x2=at, y1=top, y2=bottom)
 
-    def dot(self, x: float, y: float, css: str, extra: str = "") -> str:
-        """A filled circle."""
-        at = f'cx="{self.across(x):.2f}" cy="{self.down(y):.2f}"'
-        return f'<circle class="{css}" {at} r="4.5"{extra}/>'
+    def dot(self, x: float, y: float, css: str, **more: str) -> Markup:
+        """A filled circle, with ``more`` attributes."""
+        across, down = f"{self.across(x):.2f}", f"{self.down(y):.2f}"
+        return element("circle", class_=css, cx=across, cy=down, r="4.5", **more)
 
-    def upright(self, x: float, css: str, extra: str = "") -> str:
-        """A vertical line from the bottom to the top of the chart."""
+    def upright(self, x: float, css: str, **more: str) -> Markup:
+        """A vertical line from the bottom to the top of the chart, with ``more`` attributes."""
         at = f"{self.across(x):.2f}"
-        ends = f'x1="{at}" x2="{at}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"'
-        return f'<line class="{css}" {ends}{extra}/>'
+        return element("line", class_=css, x1=at, x2=at, y1=TOP, y2=HEIGHT - BOTTOM, **more)
 
-    def chart(self, title: str, *marks: str) -> str:
+    def chart(self, title: str, *marks: Markup) -> Markup:
         """The ``<svg>`` element of the axes and some marks."""
-        parts = [
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">',
-            *_grid(self),
-            *marks,
-            "</svg>",
-        ]
-        return "\n".join(parts)
+        return document(WIDTH, HEIGHT, title, [*_grid(self), *marks])
+
+
+def document(
+    width: float, height: float, title: str, marks: Iterable[Markup], **more: str
+) -> Markup:
+    """The ``<svg>`` element of some marks, with ``more`` attributes; screen readers say the title.
+
+    Examples
+    --------
+    >>> print(document(9, 5, "A line", [element("line", x2=9, y2=5)]))
+    <svg viewBox="0 0 9 5" role="img" aria-label="A line">
+    <line x2="9" y2="5"/>
+    </svg>
+    """
+    box = f"0 0 {width} {height}"
+    return element("svg", lines(marks), viewBox=box, role="img", **more, aria_label=title)
+
+
+def joined(points: Iterable[tuple[float, float]]) -> str:
+    """The corners of a line or an area as an attribute of SVG."""
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
 
 
 def unit_axis(title: str) -> Axis:
@@ -178,25 +199,26 @@ def _label(value: float) -> str:
     return "0" if float(text) == 0.0 else text
 
 
-def _grid(frame: Frame) -> list[str]:
+def _grid(frame: Frame) -> list[Markup]:
     """Grid lines, tick labels and axis titles, as SVG."""
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     parts = []
     for value, label in frame.x.ticks:
         at = f"{frame.across(value):.2f}"
-        parts.append(f'<line class="grid" x1="{at}" y1="{TOP}" x2="{at}" y2="{bottom}"/>')
-        parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{label}</text>')
+        parts.append(element("line", class_="grid", x1=at, y1=TOP, x2=at, y2=bottom))
+        parts.append(element("text", label, x=at, y=bottom + 16, text_anchor="middle"))
     for value, label in frame.y.ticks:
         at = f"{frame.down(value):.2f}"
-        parts.append(f'<line class="grid" x1="{LEFT}" y1="{at}" x2="{right}" y2="{at}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{at}" dy="4" text-anchor="end">{label}</text>')
+        parts.append(element("line", class_="grid", x1=LEFT, y1=at, x2=right, y2=at))
+        parts.append(element("text", label, x=LEFT - 6, y=at, dy=4, text_anchor="end"))
     middle_x, middle_y = (LEFT + right) / 2, (TOP + bottom) / 2
+    turned = f"translate(12 {middle_y}) rotate(-90)"
     parts.append(
-        f'<text class="axis" x="{middle_x}" y="{HEIGHT - 6}" text-anchor="middle">'
-        f"{escape(frame.x.title)}</text>"
+        element(
+            "text", frame.x.title, class_="axis", x=middle_x, y=HEIGHT - 6, text_anchor="middle"
+        )
     )
     parts.append(
-        f'<text class="axis" transform="translate(12 {middle_y}) rotate(-90)" '
-        f'text-anchor="middle">{escape(frame.y.title)}</text>'
+        element("text", frame.y.title, class_="axis", transform=turned, text_anchor="middle")
     )
     return parts
