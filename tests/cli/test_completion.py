@@ -7,7 +7,7 @@ import pytest
 from auctor.cli import names
 from auctor.cli.learners import learners
 from auctor.cli.main import main
-from auctor.solvers.choose import SOLVERS
+from auctor.solvers.registry import SOLVERS
 from auctor.tables.formats import FORMATS
 from auctor.training.metric import ALIASES, METRICS
 from auctor.training.registry import PENALTIES

@@ -6,7 +6,7 @@ from auctor import losses, penalties
 from auctor.cli.learners import learners
 from auctor.cli.listing import Kind, parts
 from auctor.cli.main import main
-from auctor.solvers.choose import SOLVERS
+from auctor.solvers.registry import SOLVERS
 from auctor.tables.formats import FORMATS
 from auctor.training.metric import METRICS
 from auctor.training.registry import LOSSES, PENALTIES

@@ -118,7 +118,7 @@ def test_metrics_of_the_guide_are_those_of_the_registry():
 
 
 def test_solvers_of_the_guide_exist():
-    from auctor.solvers.choose import SOLVERS
+    from auctor.solvers.registry import SOLVERS
 
     text = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
     table = text.partition("| loss | penalty | solver |")[2].partition("\n\n")[0]

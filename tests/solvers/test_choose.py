@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import auctor.solvers
 from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Need
 from auctor.data import as_data
@@ -25,8 +26,10 @@ from auctor.penalties import L1, L2, GroupL2, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import GaussianDiscriminant
 from auctor.solvers import choose as public_choose
-from auctor.solvers.choose import RULES, SOLVERS, Role, able, choose, holding
+from auctor.solvers.choose import RULES, Role, able, choose, holding
 from auctor.solvers.kinked.smoothing import smoothed_problem
+from auctor.solvers.registry import HOMES, SOLVERS, solver_class
+from auctor.testing import discover
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 RNG = np.random.default_rng(2)
@@ -69,14 +72,28 @@ def test_every_rule_names_a_section_of_results_with_its_solver(rule):
     name, _, section = rule.evidence.partition("#")
     text = sections(RESULTS / name)[section]
     words = set(re.findall(r"\w+", text))
-    assert words & {rule.solver, SOLVERS[rule.solver]}
+    assert words & {rule.solver, solver_class(rule.solver).__name__}
     assert text.count("|") > 50  # tables of numbers
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_the_registry_has_the_needs_of_every_solver(name):
+    # With less, a module would be imported in vain; with more, a solver that can would be refused.
+    assert SOLVERS[name].needs == solver_class(name)().needs
+
+
+def test_every_name_of_the_room_is_imported_from_where_it_is_defined():
+    assert set(HOMES) | {"choose", "resolve"} == set(auctor.solvers.__all__)
+    for name, module in HOMES.items():
+        assert getattr(auctor.solvers, name).__module__ == f"auctor.solvers.{module}"
+    listed = {path.rpartition(".")[2] for path, _ in SOLVERS.values()}
+    assert listed == {kind.__name__ for kind in discover.solvers()}
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.role}")
-def test_the_needs_of_a_rule_include_those_of_its_solver(rule):
-    # Otherwise a module would be imported in vain, or the data asked for what it lacks.
+def test_options_of_a_rule_add_no_needs(rule):
     assert not rule.make().needs & ~rule.needs
+    assert not rule.also & SOLVERS[rule.solver].needs  # said once
 
 
 @pytest.mark.parametrize("penalty", [L2(1e-3), L2(10.0), L1(1e-2), NoPenalty()], ids=repr)

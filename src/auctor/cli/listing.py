@@ -128,7 +128,7 @@ def _penalties() -> list[Part]:
 
 def _solvers() -> list[Part]:
     """Solvers with a name."""
-    from auctor.solvers.choose import SOLVERS, solver_class
+    from auctor.solvers.registry import SOLVERS, solver_class
 
     return _named({name: solver_class(name) for name in SOLVERS})
 

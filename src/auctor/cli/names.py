@@ -40,7 +40,7 @@ def penalties(incomplete: str) -> list[Completion]:
 
 def solvers(incomplete: str) -> list[Completion]:
     """Solvers that begin with a text."""
-    from auctor.solvers.choose import SOLVERS
+    from auctor.solvers.registry import SOLVERS
 
     return beginning(incomplete, {"auto": "chosen for the problem", **dict.fromkeys(SOLVERS, "")})
 

@@ -48,7 +48,7 @@ def table_parameters(who: str, options: Mapping[str, Any]) -> TableParameters:
     options : mapping
         Values of the options of ``auctor train``, by the names of its parameters.
     """
-    from auctor.solvers.choose import SOLVERS
+    from auctor.solvers.registry import SOLVERS
     from auctor.training.metric import resolve_metric
     from auctor.training.registry import known, resolve_penalty
     from auctor.training.table import TableParameters, model_parameters

@@ -25,7 +25,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import dense_array, is_dense
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.search import MetricClassifierCV
-from auctor.solvers.choose import SOLVERS
+from auctor.solvers.registry import SOLVERS
 from auctor.training.contest import OURS, THEIRS, WHO, Contender, Fitted, Part, Rules, tuned
 from auctor.training.metric import ALIASES, METRICS, Chosen, Cut, parse, resolve_metric
 from auctor.training.registry import known

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Flag, auto
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 from auctor.core.errors import IncompatibleError
@@ -29,45 +27,7 @@ from auctor.solvers.pays import (
     sweeps_pay,
     without_matrix,
 )
-
-#: Class of every solver by the name users type; its module is imported on first use.
-SOLVERS = {
-    "exact": "Exact",
-    "gaussian_discriminant": "GaussianDiscriminant",
-    "newton": "Newton",
-    "lbfgs_then_newton": "LbfgsThenNewton",
-    "lbfgs": "Lbfgs",
-    "bfgs": "Bfgs",
-    "gradient_descent": "GradientDescent",
-    "proximal_newton": "ProximalNewton",
-    "accelerated_proximal_quasi_newton": "AcceleratedProximalQuasiNewton",
-    "lhac": "Lhac",
-    "orthant_wise": "OrthantWise",
-    "proximal_quasi_newton": "ProximalQuasiNewton",
-    "block_coordinate_descent": "BlockCoordinateDescent",
-    "subspace_newton": "SubspaceNewton",
-    "interior_point": "InteriorPoint",
-    "stochastic_coordinate_descent": "StochasticCoordinateDescent",
-    "dual": "DualCoordinateAscent",
-    "coordinate_descent": "CoordinateDescent",
-    "fista": "Fista",
-    "proximal_gradient": "ProximalGradient",
-    "proximal_point": "ProximalPoint",
-    "continuation": "Continuation",
-    "row_space": "RowSpace",
-    "as_rows": "AsRows",
-    "cuts_first": "CutsFirst",
-    "smooth_first": "SmoothFirst",
-    "bmrm": "Bmrm",
-    "accelerated_gradient": "AcceleratedGradient",
-    "pair_dual": "PairDualAscent",
-    "prox_svrg": "ProxSvrg",
-    "spdam": "Spdam",
-    "sgd": "Sgd",
-    "adam": "Adam",
-    "subsampled_newton": "SubsampledNewton",
-    "stochastic_lbfgs": "StochasticLbfgs",
-}
+from auctor.solvers.registry import SOLVERS, solver_class
 
 
 class Role(Flag):
@@ -103,9 +63,6 @@ class Rule:
     ----------
     solver : str
         Name of the solver.
-    needs : Need
-        What the problem must provide. It includes all that the solver's class needs (a test
-        compares the two), because it is checked before the module of the solver is imported.
     evidence : str
         File in ``benchmarks/results`` and section with the measurement, as ``file.md#section``.
     pays : callable
@@ -114,14 +71,21 @@ class Rule:
         The kinds of problems that the rule applies to.
     options : mapping
         Parameters of the solver that differ from its defaults.
+    also : Need
+        What the problem must provide beyond the needs of the solver.
     """
 
     solver: str
-    needs: Need
     evidence: str
     pays: Callable[[Problem], bool] = always
     role: Role = _USER
     options: Mapping[str, Any] = field(default_factory=dict)
+    also: Need = Need.NONE
+
+    @property
+    def needs(self) -> Need:
+        """What the problem must provide: the needs of the solver, and those of this rule."""
+        return SOLVERS[self.solver].needs | self.also
 
     def holds(self, problem: Problem) -> bool:
         """Whether the problem provides the needs, and the solver is fast on it."""
@@ -140,21 +104,7 @@ WARM_STEPS = 16
 #: L-BFGS steps at that start if they are preconditioned, so that fewer are enough. Source:
 #: constants.md: 4 takes 1.80 times the CPU seconds (1 case), 16 takes 0.94 times the passes and
 #: 1.00 times the CPU seconds (1 case).
-METRIC_STEPS = 8
-
-_SMOOTH = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
-_NEWTON = _SMOOTH | Need.CURVATURE | Need.GRAM
-_RIDGE = Need.SMOOTH_PENALTY | Need.STRONG_PENALTY
-_GAUSSIAN = Need.DENSE | Need.GRAM | Need.ROWS | Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY
-_DUAL = Need.POINTWISE_LOSS | Need.STRONG_PENALTY | Need.ROWS
-_PROX = Need.SMOOTH_LOSS | Need.PROX
-_SEPARABLE = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
-_MATRIX = Need.MATRIX_CURVATURE | Need.CURVATURE | Need.MATRIX_COLUMNS
-_BLOCKS = Need.SMOOTH_LOSS | Need.CURVATURE | Need.ROW_LOSS | Need.BLOCK_PENALTY | Need.COLUMNS
-_TREE = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY | Need.COLUMN_SUBSETS
-_CUTS = Need.CONVEX_LOSS | _RIDGE
-_KINKED = Need.SMOOTHABLE_LOSS
-_CENTRED = _KINKED | Need.CENTRED_SMOOTHING
+PRECONDITIONED_STEPS = 8
 
 _USER_OR_SMOOTHING = _USER | Role.SMOOTHING
 _IN_ROW_SPACE = Role.ROW_SPACE | Role.ROW_SPACE_LATER
@@ -162,81 +112,56 @@ _IN_ROW_SPACE = Role.ROW_SPACE | Role.ROW_SPACE_LATER
 #: The first rule that holds decides.
 RULES = (
     # Closed forms: as fast as Newton's method, but exact after one step.
-    Rule("exact", _SMOOTH | Need.CURVATURE | Need.QUADRATIC_LOSS, "spine.md#pairwise"),
-    Rule("gaussian_discriminant", _GAUSSIAN, "rules.md#rules", covariances_fit),
+    Rule("exact", "spine.md#pairwise"),
+    Rule("gaussian_discriminant", "rules.md#rules", covariances_fit, also=Need.DENSE | Need.ROWS),
     Rule(
         "gaussian_discriminant",
-        _GAUSSIAN,
         "rules.md#rules",
         role=Role.SHRUNK,
         options={"shrinkage": "auto"},
+        also=Need.DENSE | Need.ROWS,
     ),
     # Smooth losses, l2 or no penalty.
-    Rule(
-        "row_space",
-        _SMOOTH | _RIDGE | Need.PROX | Need.ROWS,
-        "rules.md#rules",
-        rows_span,
-        Role.GIVEN,
-    ),
-    Rule("newton", _NEWTON, "rules.md#rules", cheap_matrix),
-    Rule("dual", _DUAL, "rules.md#rules", dual_pays),
-    Rule("lbfgs_then_newton", _NEWTON, "rules.md#rules", few_columns),
-    Rule("lbfgs", _SMOOTH, "rules.md#rules"),
+    Rule("row_space", "rules.md#rules", rows_span, Role.GIVEN),
+    Rule("newton", "rules.md#rules", cheap_matrix, also=Need.GRAM),
+    Rule("dual", "rules.md#rules", dual_pays),
+    Rule("lbfgs_then_newton", "rules.md#rules", few_columns, also=Need.GRAM),
+    Rule("lbfgs", "rules.md#rules"),
     # Smooth losses, penalties with kinks.
-    Rule("proximal_newton", _SEPARABLE | _MATRIX, "rules.md#rules"),
-    Rule("subspace_newton", _SEPARABLE | _TREE, "rules.md#rules", pairs_of_bins),
-    Rule("lhac", _SEPARABLE, "rules.md#rules"),
-    Rule("block_coordinate_descent", _BLOCKS, "rules.md#rules"),
-    Rule("subspace_newton", _TREE, "rules.md#rules"),
-    Rule("fista", _PROX, "rules.md#rules"),
+    Rule("proximal_newton", "rules.md#rules"),
+    Rule("subspace_newton", "rules.md#rules", pairs_of_bins, also=Need.SEPARABLE_PENALTY),
+    Rule("lhac", "rules.md#rules"),
+    Rule("block_coordinate_descent", "rules.md#rules"),
+    Rule("subspace_newton", "rules.md#rules"),
+    Rule("fista", "rules.md#rules"),
     # Kinked losses.
-    Rule(
-        "as_rows",
-        Need.THRESHOLD_LOSS | _RIDGE | Need.ROWS,
-        "rules.md#rules",
-        sweeps_pay,
-        Role.GIVEN,
-    ),
+    Rule("as_rows", "rules.md#rules", sweeps_pay, Role.GIVEN),
     # Not faster than `bmrm`, but it does not end in the zero model.
-    Rule("cuts_first", _CUTS | _KINKED, "rules.md#rules", cuts_on_sets),
-    Rule("bmrm", _CUTS, "rules.md#rules", cuts_pay),
-    Rule("smooth_first", _CUTS | _KINKED, "rules.md#rules", intercept_matters),
-    Rule("proximal_point", _CENTRED, "rules.md#rules", role=_USER_OR_SMOOTHING),
-    Rule("continuation", _KINKED, "rules.md#rules", role=_USER_OR_SMOOTHING),
+    Rule("cuts_first", "rules.md#rules", cuts_on_sets),
+    Rule("bmrm", "rules.md#rules", cuts_pay),
+    Rule("smooth_first", "rules.md#rules", intercept_matters),
+    Rule("proximal_point", "rules.md#rules", role=_USER_OR_SMOOTHING),
+    Rule("continuation", "rules.md#rules", role=_USER_OR_SMOOTHING),
     # Problems that smoothing makes, solved one after the other from warm starts.
     Rule(
         "lbfgs_then_newton",
-        _NEWTON,
         "rules.md#rules",
         pairs_matter,
         Role.SMOOTHED_START,
-        {"steps": WARM_STEPS, "preconditioned_steps": METRIC_STEPS},
+        {"steps": WARM_STEPS, "preconditioned_steps": PRECONDITIONED_STEPS},
+        also=Need.GRAM,
     ),
-    Rule("newton", _NEWTON, "rules.md#rules", role=Role.SMOOTHED),
-    Rule("lbfgs", _SMOOTH, "rules.md#rules", role=Role.SMOOTHED),
-    Rule(
-        "proximal_newton",
-        _SEPARABLE | _MATRIX,
-        "rules.md#rules",
-        matrix_of_columns,
-        Role.SMOOTHED,
-    ),
-    Rule("subspace_newton", _TREE, "rules.md#rules", role=Role.SMOOTHED),
-    Rule("proximal_quasi_newton", _SEPARABLE, "rules.md#rules", without_matrix, Role.SMOOTHED),
-    Rule("fista", _PROX, "rules.md#rules", role=Role.SMOOTHED),
+    Rule("newton", "rules.md#rules", role=Role.SMOOTHED, also=Need.GRAM),
+    Rule("lbfgs", "rules.md#rules", role=Role.SMOOTHED),
+    Rule("proximal_newton", "rules.md#rules", matrix_of_columns, Role.SMOOTHED),
+    Rule("subspace_newton", "rules.md#rules", role=Role.SMOOTHED),
+    Rule("proximal_quasi_newton", "rules.md#rules", without_matrix, Role.SMOOTHED),
+    Rule("fista", "rules.md#rules", role=Role.SMOOTHED),
     # Problems of `RowSpace`: one coefficient per distinct row.
-    Rule("dual", _DUAL | Need.BOUNDED_CURVATURE, "rules.md#rules", role=Role.ROW_SPACE),
-    Rule("newton", _NEWTON, "rules.md#rules", role=_IN_ROW_SPACE),
-    Rule("lbfgs", _SMOOTH, "rules.md#rules", role=_IN_ROW_SPACE),
+    Rule("dual", "rules.md#rules", role=Role.ROW_SPACE, also=Need.BOUNDED_CURVATURE),
+    Rule("newton", "rules.md#rules", role=_IN_ROW_SPACE, also=Need.GRAM),
+    Rule("lbfgs", "rules.md#rules", role=_IN_ROW_SPACE),
 )
-
-
-@cache
-def solver_class(name: str) -> type[Any]:
-    """Class of the solver with this name."""
-    kind: type[Any] = getattr(import_module("auctor.solvers"), SOLVERS[name])
-    return kind
 
 
 def holding(problem: Problem, role: Role = Role.GIVEN) -> Iterator[Rule]:
@@ -282,7 +207,7 @@ def _nearest(problem: Problem, role: Role) -> str:
 
 def able(problem: Problem) -> list[str]:
     """Names of the solvers whose needs a problem provides."""
-    return [name for name in SOLVERS if not solver_class(name)().needs & ~problem.provides]
+    return [name for name, solver in SOLVERS.items() if not solver.needs & ~problem.provides]
 
 
 def resolve(solver: str | Solver[Any], problem: Problem, *, role: Role = Role.GIVEN) -> Solver[Any]:

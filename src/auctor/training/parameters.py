@@ -16,7 +16,7 @@ from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.rng import as_rng
 from auctor.minimise import check_solver
-from auctor.solvers.choose import SOLVERS
+from auctor.solvers.registry import SOLVERS
 from auctor.training.calibrate import KINDS
 from auctor.training.metric import resolve_cut, resolve_metric
 from auctor.training.registry import resolve_loss, resolve_penalty
