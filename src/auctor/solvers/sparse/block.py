@@ -25,9 +25,7 @@ from auctor.solvers.sparse.models.blocks import (
     WorkingSet,
 )
 from auctor.solvers.sparse.models.shared import InterceptRow
-from auctor.solvers.sparse.proximal import first_step
 from auctor.solvers.sparse.screening import worst_violators
-from auctor.solvers.sparse.subspace import StepControl, SubspaceNewton, SubspaceState
 from auctor.solvers.specs import blocks_of
 
 #: Sweeps that the first step is expected to take. Source: constants.md: 5 takes 1.12 times the
@@ -44,14 +42,6 @@ TALL = 20
 #: Least number of blocks in the working set, which holds up to twice as many as are nonzero. Set by
 #: hand; constants.md: from 8 to 32 passes change by less than 2 % (7 cases).
 FEWEST_BLOCKS = 16
-#: Share of nonzero columns from which steps of `SubspaceNewton` move all columns together. Source:
-#: constants.md: outside the panel 0.8 takes 1.22 times the CPU seconds (6 cases), in the panel
-#: 0.2375 takes 2.11 times (4 cases).
-CROWDED = 0.95
-#: Ratio of the curvature along the gradient to the mean curvature of a column, below which columns
-#: count as uncorrelated. Source: constants.md: 2.25 takes 1.43 times the passes (1 case), 21
-#: changes nothing.
-UNCORRELATED = 6.0
 #: Accuracy of an inner problem, as a share of the outer violation, below which a failed step means
 #: that the solver has stalled. Set by hand.
 FINEST_FRACTION = 1e-6
@@ -67,15 +57,11 @@ LEAST_CURVATURE = 1e-3
 
 @dataclass(frozen=True)
 class BlockState(State):
-    """The point, the Gram matrix shared between steps, the inner accuracy and the latest sweeps.
-
-    ``control`` is the step control of `SubspaceNewton` steps over all columns together.
-    """
+    """The point, the Gram matrix shared between steps, the inner accuracy and the latest sweeps."""
 
     gram: GrowingGram | None
     fraction: float
     sweeps: int = FIRST_SWEEPS
-    control: StepControl | None = None
 
 
 @dataclass(frozen=True)
@@ -88,8 +74,7 @@ class BlockCoordinateDescent:
     majorised steps. The intercept is eliminated exactly. If the working set has few columns K,
     their Gram matrix is formed and a sweep costs O(K^2); otherwise a sweep reads these columns
     twice. Slow sweeps are extrapolated. One further pass over the data per step gives the gradient
-    of all groups; tall data are only read by rows. If nearly all columns of dense data are nonzero,
-    steps of `SubspaceNewton` move them together.
+    of all groups; tall data are only read by rows.
 
     Parameters
     ----------
@@ -131,9 +116,6 @@ class BlockCoordinateDescent:
         violation = block_violation(spec, point)
         if not violation.any():
             return replace(state, stalled=True)
-        joint = self._joint_step(problem, spec, state, violation)
-        if joint is not None:
-            return joint
         working = WorkingSet.of(spec, self._working_set(problem, spec, point, violation))
         inner, shared = self._model(problem, state, working)
         tol = state.fraction * float(violation[working.blocks].max())
@@ -144,26 +126,7 @@ class BlockCoordinateDescent:
             tight = state.fraction < FINEST_FRACTION
             fraction = FRACTION_DECREASE * state.fraction
             return replace(state, gram=shared, fraction=fraction, stalled=tight)
-        return BlockState(
-            problem.with_best_intercept(found), shared, self.fraction, sweeps, state.control
-        )
-
-    def _joint_step(
-        self, problem: Problem, spec: BlockSpec, state: BlockState, violation: FloatArray
-    ) -> BlockState | None:
-        """A Newton step over all columns together, where nearly all of them are nonzero.
-
-        It is a part of this method, not a change of solver: ``None`` if it does not pay or does not
-        improve the point, and the same step then sweeps over blocks.
-        """
-        control = joint_control(problem, spec, state, violation)
-        if control is None:
-            return None
-        newton = SubspaceNewton(fewest=problem.n_columns)
-        new = newton.step(problem, SubspaceState(state.point, control, self.fraction))
-        if new.point is state.point:
-            return None
-        return replace(state, point=new.point, control=new.control)
+        return BlockState(problem.with_best_intercept(found), shared, self.fraction, sweeps)
 
     def _working_set(
         self, problem: Problem, spec: BlockSpec, point: Point, violation: FloatArray
@@ -224,36 +187,6 @@ def is_tall(problem: Problem) -> bool:
     """Whether the Gram matrix of all columns is formed from rows, and columns are never read."""
     tall = problem.data.n_rows >= TALL * problem.n_columns
     return tall and problem.n_params <= FACTOR_PARAMS and Need.GRAM in problem.provides
-
-
-def joint_control(
-    problem: Problem, spec: BlockSpec, state: BlockState, violation: FloatArray
-) -> StepControl | None:
-    """Step control for `SubspaceNewton` if nearly all columns are nonzero, otherwise None.
-
-    None also if there are fewer rows than columns. At w = 0 the columns that violate optimality
-    count as nonzero if they are nearly uncorrelated: if the curvature along the gradient is not
-    much larger than that of a column.
-    """
-    n, d, point = problem.data.n_rows, problem.n_columns, state.point
-    if is_tall(problem) or n < d or problem.n_entries < DENSE * n * d:
-        return None
-    # Columns that matter: nonzero ones or, at w = 0, those that violate optimality.
-    busy = int(np.count_nonzero(problem.coef(point.w)))
-    start = busy == 0
-    if start:
-        busy = int(np.diff(spec.indptr.astype(np.int64))[violation > 0.0].sum())
-    if busy < CROWDED * d:
-        return None
-    if state.control is not None:
-        return state.control
-    # length is the inverse curvature along the gradient; compare with the mean column's.
-    length = first_step(problem, point)
-    if start:
-        mean = float(problem.coef(problem.hessian(point).diagonal()).mean())
-        if UNCORRELATED * mean * length < 1.0:
-            return None
-    return StepControl(length)
 
 
 def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool:
