@@ -13,6 +13,8 @@ from tests.house import FILES, SOURCE, functions, parsed, shown, text_of
 
 #: Lines from which a compiled function needs a comment that says what it computes.
 LONG_KERNEL = 40
+#: Number of arguments from which the docstring of a compiled function explains each of them.
+MANY_ARGUMENTS = 17
 #: Largest whole number that needs no name inside a function of the solvers.
 MAX_PLAIN = 10
 
@@ -62,6 +64,31 @@ def test_long_kernels_name_their_equations():
         f"{path.relative_to(SOURCE)}:{function.lineno}: {function.name}"
         for path in sorted((SOURCE / "kernels").rglob("*.py"))
         for function in unexplained_loops(text_of(path))
+    ]
+    assert found == []
+
+
+def unexplained_arguments(text):
+    """Functions of many arguments whose docstring does not list all of them as parameters."""
+    for function in functions(parsed(text)):
+        names = {argument.arg for argument in function.args.args}
+        lines = (ast.get_docstring(function) or "").splitlines()
+        heads = [line.partition(" : ")[0] for line in lines if re.match(r"\w.* : ", line)]
+        listed = {name for head in heads for name in head.split(", ")}
+        if len(names) >= MANY_ARGUMENTS and not names <= listed:
+            yield function
+
+
+def test_kernels_of_many_arguments_explain_each():
+    names = [f"x{k}" for k in range(MANY_ARGUMENTS)]
+    head = f"def f({', '.join(names)}):\n    "
+    assert len(list(unexplained_arguments(f'{head}"""Do it with x0."""'))) == 1
+    quoted = f'"""Do it.\n\n    {", ".join(names)} : floats\n    """'
+    assert list(unexplained_arguments(head + quoted)) == []
+    found = [
+        f"{path.relative_to(SOURCE)}:{function.lineno}: {function.name}"
+        for path in sorted((SOURCE / "kernels").rglob("*.py"))
+        for function in unexplained_arguments(text_of(path))
     ]
     assert found == []
 

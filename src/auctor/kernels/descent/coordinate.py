@@ -309,10 +309,35 @@ def descend_columns(
 ) -> tuple[int, float]:
     """Minimise the model over the chosen columns; updates ``change`` and ``r``.
 
-    ``factors`` (columns by k) and ``core`` add a low-rank part to the Hessian. Coordinates at 0
-    whose gradient is well below l1 are left out of the sweeps (shrinking) and checked again at the
-    end. Stops when the summed violation of a full sweep is at most ``tol``. Returns the sweeps and
-    the number of entries read.
+    Coordinates at 0 whose gradient is well below l1 are left out of the sweeps (shrinking) and
+    checked again at the end. Returns the sweeps and the number of entries read.
+
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The columns in compressed form.
+    h : (n,) array
+        Curvature of the rows.
+    gradient, curvature : (d,) arrays
+        Gradient of the loss at w, and the diagonal of the Hessian.
+    w : (d,) array
+        Weights at which the model is made.
+    l1, l2, lower, upper : arrays of one entry per column
+        The penalty, as in `SeparableSpec`.
+    factors, core : (d, k) and (k, k) arrays
+        A low-rank part ``factors core factors'`` of the Hessian.
+    chosen : int array
+        The columns that may change.
+    change : (d,) array
+        The change of the weights, d in the model.
+    r : (n,) array
+        ``h * (X change)``.
+    max_sweeps : int
+        Largest number of sweeps.
+    tol : float
+        Summed violation of a full sweep at which to stop.
+    state : (1,) uint64 array
+        State of the random generator.
     """
     p, k_low = chosen.shape[0], core.shape[0]
     order = chosen.copy()

@@ -153,9 +153,31 @@ def free_step(
 ) -> int:
     """A Newton step on the dual variables strictly inside their pieces, by conjugate gradients.
 
-    At most ``rounds`` iterations, until the squared residual has dropped by the factor ``drop``.
     The step is clipped at the ends of the pieces and halved until the dual increases. Updates u, w
     and the intercept; returns the number of visits of rows.
+
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The rows in compressed form.
+    kind, param, width : int, float, float
+        The loss, as in `pointwise`.
+    y, p, q : (n,) arrays
+        Targets, weights and squared lengths of the rows.
+    l2 : (d,) or (1,) array
+        Strengths of the l2 penalty; one entry holds for all columns.
+    order, active : int array, int
+        The first ``active`` entries of ``order`` are the rows that are not shrunk.
+    rounds : int
+        Largest number of iterations.
+    drop : float
+        Share of the squared residual of the start at which the iterations stop.
+    u, w : (n,) and (d,) arrays
+        Dual variables and weights.
+    intercept : (2,) array
+        The multiplier of ``sum u = 0`` and the intercept.
+    spread : float
+        Curvature of the column of the intercept; 0 for no intercept.
     """
     rows = np.empty(active, dtype=np.int64)
     residual = np.empty(active)
@@ -261,15 +283,42 @@ def dual_sweeps(
 ) -> tuple[int, int]:
     """Visit the active rows of ``order`` in random order, each with its exact (majorised) step.
 
-    Updates u, w, v where the penalty has an l1 part, and the intercept, whose column has the
-    curvature ``spread`` (0 for no intercept). ``l1`` is empty without such a part; an ``l2`` of
-    length one holds for all columns. Ends after ``sweeps`` sweeps or ``rows`` visits. With
-    ``leave``, rows whose dual variable stays at the end of a piece are moved to the end of
-    ``order`` and left out (shrinking). Returns the number of active rows and of visits. An empty
-    row has the tiny length `EMPTY_ROW`, so that its dual variable is the slope of its loss.
+    Updates u, w, v where the penalty has an l1 part, and the intercept. Returns the number of
+    active rows and of visits.
 
-    ``intercept`` holds the multiplier of ``sum u = 0`` (of an augmented Lagrangian, updated after
-    each sweep) and the intercept itself.
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The rows in compressed form.
+    kind, param, width : int, float, float
+        The loss, as in `pointwise`.
+    y, p, q : (n,) arrays
+        Targets, weights and squared lengths of the rows. An empty row has the tiny length
+        `EMPTY_ROW`, so that its dual variable is the slope of its loss.
+    l1 : (d,) or empty array
+        Strengths of the l1 part; empty without one.
+    l2 : (d,) or (1,) array
+        Strengths of the l2 part; one entry holds for all columns.
+    order : (n,) int array
+        The rows; the first ``active`` of them are visited, and permuted.
+    active : int
+        Number of rows that are not shrunk.
+    sweeps, rows : int
+        Largest number of sweeps and of visits.
+    leave : bool
+        Whether rows whose dual variable stays at the end of a piece are moved to the end of
+        ``order`` and left out (shrinking).
+    u : (n,) array
+        Dual variables.
+    v, w : (d,) arrays
+        ``v = -X'u`` (only with an l1 part) and the weights.
+    intercept : (2,) array
+        The multiplier of ``sum u = 0`` (of an augmented Lagrangian, updated after each sweep) and
+        the intercept itself.
+    spread : float
+        Curvature of the column of the intercept; 0 for no intercept.
+    state : (1,) uint64 array
+        State of the random generator.
     """
     visits = 0
     single = 1.0 / l2[0]

@@ -43,9 +43,33 @@ def svrg_epoch(
 ) -> None:
     """Proximal SVRG steps from the anchor with its full gradient, one row each; updates w.
 
-    Row ``rows[k]`` of class ``own[k]`` is drawn with probability ``below[k + 1] - below[k]``. Its
-    term has the factor ``scale[k]``, its weight divided by that probability, so that the estimate
-    of the gradient is unbiased. The term of the class means is not sampled.
+    The term of the class means is not sampled.
+
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The rows in compressed form.
+    rows, own : int arrays
+        Rows that may be drawn, and the class (0 or 1) of each.
+    means : (2, d) array
+        Class means.
+    below : array
+        Cumulative probabilities: entry k of ``rows`` is drawn with ``below[k + 1] - below[k]``.
+    scale : array
+        Factor of the term of each row: its weight divided by that probability, so that the estimate
+        of the gradient is unbiased.
+    anchor, gradient : (d,) arrays
+        The anchor and the full gradient there.
+    step : float
+        Step size.
+    l1, l2, lower, upper : arrays of one entry per column
+        The penalty, as in `SeparableSpec`.
+    w : (d,) array
+        Weights.
+    steps : int
+        Number of steps.
+    random : (1,) uint64 array
+        State of the random generator.
     """
     d = w.shape[0]
     change, pulls = np.zeros(d), np.zeros(d)
@@ -100,9 +124,35 @@ def spdam_epoch(
 ) -> None:
     """Stochastic primal-dual steps with ``batch`` rows each; updates the last arrays.
 
-    Row k stands for ``z_k = scale[k] (x - m)``. Minimises
-    ``1/(2n) sum (w.z_k)^2 + (b.w)^2/2 + b.w + w'ridge w/2`` with b the mean of the negatives minus
-    that of the positives. The dual steps are taken at the point ``extrapolated``.
+    Row k stands for ``z_k = scale[k] (x - m)``. Minimises ``1/(2n) sum (w.z_k)^2 + (b.w)^2/2 + b.w
+    + w'ridge w/2`` with b the mean of the negatives minus that of the positives.
+
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The rows in compressed form.
+    rows, own, scale : arrays
+        Rows that may be drawn, the class (0 or 1) and the factor of each.
+    means : (2, d) array
+        Class means.
+    ridge : (d,) array
+        Strengths of the l2 penalty.
+    sigma, tau : float
+        Step sizes of the dual and of the primal variables.
+    theta : float
+        Extrapolation: ``extrapolated = w + theta (w - old w)``.
+    batch, steps : int
+        Rows of a step, and the number of steps.
+    order : int array
+        A permutation of the rows, which is shuffled.
+    dual : array
+        Dual variable of each row.
+    u : (d,) array
+        ``sum_k dual_k z_k / n``.
+    w, extrapolated : (d,) arrays
+        Weights, and the point at which dual steps are taken.
+    random : (1,) uint64 array
+        State of the random generator.
     """
     n, d = rows.shape[0], w.shape[0]
     b = means[0] - means[1]

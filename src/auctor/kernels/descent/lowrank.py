@@ -76,10 +76,35 @@ def sweeps(
 ) -> int:
     """Passes of exact coordinate minimisation of model plus penalty; return the number of steps.
 
-    ``u`` and ``project`` are updated in place; ``diagonal`` is that of ``diag(base) - rows hats'``.
     A coordinate is left out when it is optimal on a kink or bound by a margin larger than the
-    largest violation of the last pass; all are checked again at the end. Ends early when no step of
-    a pass changes the model by more than ``tiny`` times the largest change so far.
+    largest violation of the last pass; all are checked again at the end.
+
+    Parameters
+    ----------
+    w, gradient : (k,) arrays
+        Weights at which the model is made, and the gradient there, of the k coordinates of the
+        model.
+    base, diagonal : (k,) arrays
+        The diagonal part of the Hessian, and the diagonal of ``diag(base) - rows hats'``.
+    rows, hats : (k, r) arrays
+        The low-rank part of the Hessian.
+    l1, l2, lower, upper : arrays of one entry per column
+        The penalty, as in `SeparableSpec`.
+    scale, extra : float
+        The Hessian of the model is ``scale (diag(base) - rows hats') + extra diag(base)``.
+    order : int
+        CYCLIC, SHUFFLED or IID.
+    passes : int
+        Largest number of passes.
+    tiny : float
+        Ends early when no step of a pass changes the model by more than this times the largest
+        change so far.
+    state : (1,) uint64 array
+        State of the random generator.
+    u : (k,) array
+        The weights after the change; updated.
+    project : (r,) array
+        ``hats'`` times the change; updated.
     """
     k, r = rows.shape
     index = np.arange(k).astype(np.uint64)

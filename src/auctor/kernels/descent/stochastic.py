@@ -40,6 +40,27 @@ def stochastic_epoch(
     """``steps`` majorised steps in random coordinates; updates w, s, u; returns the entries read.
 
     A step reads its column for the slope and, if the coordinate moves, once more to update.
+
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The columns in compressed form.
+    kind, param, width : int, float, float
+        The loss, as in `pointwise`.
+    y, p : (n,) arrays
+        Targets and weights of the rows.
+    beta : (d,) array
+        Upper bound on the curvature of each coordinate.
+    l1, l2, lower, upper : arrays of one entry per column
+        The penalty, as in `SeparableSpec`.
+    w : (d,) array
+        Weights.
+    s, u : (n,) arrays
+        Scores, and slopes of the loss at them times p.
+    steps : int
+        Number of steps.
+    random : (1,) uint64 array
+        State of the random generator.
     """
     d = w.shape[0]
     work = 0.0

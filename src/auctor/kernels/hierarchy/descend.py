@@ -191,8 +191,27 @@ def beam_search(
 ) -> None:
     """Node at which the most likely path ends, among the ``beam`` best paths kept at every level.
 
-    Weights give log-odds and are stored as in `node_score`; probabilities are those of
-    `path_scores`. A path that has ended stays in the beam and competes with those that continue.
+    A path that has ended stays in the beam and competes with those that continue.
+
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The rows in compressed form.
+    coef, weight_start, weight_column, weight_value, intercept : arrays
+        Weights and intercepts of the nodes, which give log-odds; stored as in `node_score`.
+    top, start, child : int arrays
+        The taxonomy: ``top`` lists the nodes below the virtual root, ``child[start[t]:start[t +
+        1]]`` those below t.
+    seen : bool array
+        Whether a node had rows in training.
+    softmax, inherit : bool
+        How log-odds become probabilities of paths; see `path_scores`.
+    stay : bool array
+        Whether rows may end at a node; the last entry stands for the virtual root.
+    beam : int
+        Number of paths that are kept.
+    out : int array
+        The node of each row; written.
     """
     size = intercept.shape[0]
     node, value, done = np.empty(beam, np.int64), np.empty(beam), np.empty(beam, np.bool_)

@@ -182,13 +182,41 @@ def descend_rows(
 ) -> None:
     """Score rows low..high by the current combination, each before learning from it.
 
-    Scores include the intercepts of the learners; a row of weight zero gets the score 0. Unless
-    ``judging``, the combination is not changed; it depends on about the last ``window`` rows.
+    Scores include the intercepts of the learners; a row of weight zero gets the score 0.
 
-    ``mass`` (2,) holds class weights, ``constant`` (tried,) the b of each learner, ``judged`` (2,),
-    ``centre`` (2, tried) and ``scatter`` (2, tried, tried) the moments of the scores, ``mix``
-    (tried,) the combination, ``average`` the running means of the sums of absolute entries, of row
-    weights and of squared lengths, ``clock`` the number of rows.
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The rows in compressed form.
+    y, weight : (n,) arrays
+        Labels -1 and +1, and row weights.
+    low, high : int
+        The rows to use.
+    judging : bool
+        Whether the combination of the learners is adapted to their scores.
+    ridge : float
+        Strength of the ridge on all weights.
+    growth : float
+        Factor by which a row weighs more than the one before (forgetting).
+    window : float
+        Number of rows, about, on which the combination depends.
+    scores : (n,) array
+        The scores; written.
+    table : (d, LINE) array
+        A line for each column, as the positions at the top of this file say.
+    mass : (2,) array
+        Weights of the classes, the positive class first here and below.
+    constant, mix : (TRIED,) arrays
+        The intercept and the coefficient of each learner in the combination.
+    judged, centre, scatter : (2,), (2, TRIED) and (2, TRIED, TRIED) arrays
+        Weight, mean and scatter of the scores in each class.
+    average : (3,) array
+        Running means of the sums of absolute entries, of the row weights and of the squared
+        lengths.
+    latest : (1,) array
+        Factor on the weight of the next row, ``growth`` to the number of rows since it was 1.
+    clock : (1,) int array
+        Number of rows so far.
     """
     d = table.shape[0]
     score, rate, units = np.empty(TRIED), np.empty(TRIED), np.empty(3)

@@ -163,9 +163,30 @@ def add_rows(
 ) -> None:
     """Add rows low..high to the moments; each weighs ``growth`` times as much as the last.
 
-    ``mass`` (2, 2) holds for each class the weight of the rows added by block and entry by entry,
-    ``mean`` (2, d) the means of the former, ``total`` (2, d) the sums of the latter, ``width`` (1,)
-    the largest number of columns of a row so far.
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The rows in compressed form.
+    y, weight : (n,) arrays
+        Labels -1 and +1, and row weights.
+    low, high : int
+        The rows to add.
+    growth : float
+        Factor by which a row weighs more than the one before (forgetting).
+    mass : (2, 2) array
+        For each class the weight of the rows added by block and of those added entry by entry.
+    mean, total : (2, d) arrays
+        Means of the former, sums of the latter.
+    scatter : (2, d, d) array
+        Centred products of the former plus products about zero of the latter; upper triangles.
+    block, block_side, block_weight : arrays of BLOCK_ROWS rows
+        Rows that wait to be added, with their class and weight.
+    waiting : (1,) int array
+        Number of rows in the block.
+    latest : (1,) array
+        Factor on the weight of the next row, ``growth`` to the number of rows since it was 1.
+    width : (1,) int array
+        Largest number of columns of a row so far.
     """
     for i in range(low, high):
         if weight[i] == 0.0:

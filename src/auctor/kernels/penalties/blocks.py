@@ -258,6 +258,38 @@ def descend_residual(
 
     Blocks at zero are visited only in full sweeps. Returns the number of sweeps, whether a full
     sweep changed no block by more than ``tol``, and the number of entries read.
+
+    Parameters
+    ----------
+    indptr, indices, values : arrays
+        The columns in compressed form.
+    h, q : (n,) arrays
+        Curvature of the rows, and ``gradient + h * (X d)`` in score space.
+    hx, sum_h : (K,) array, float
+        ``X'h`` of the chosen columns and the sum of h, for the eliminated intercept; ``sum_h = 0``
+        without one.
+    shift : float
+        ``hx.d / sum_h`` at the start.
+    chosen, starts : int arrays
+        The K columns of the working set; block b is ``starts[b]:starts[b + 1]`` of them.
+    weight, l1 : arrays of one entry per block
+        Strengths of the two norms.
+    L : array of one entry per block
+        Bound on the eigenvalues of the block's matrix.
+    own : int array
+        Place in G and in V at which the matrix of each block begins, and their end.
+    G, V : flat arrays
+        The matrix of each block and its eigenvectors, one block after the other.
+    e : (K,) array
+        The eigenvalues of the blocks.
+    turned : bool array
+        Whether e and V of a block were computed; large blocks are minimised without them.
+    z : (K,) array
+        Weights of the chosen columns.
+    max_sweeps : int
+        Largest number of sweeps.
+    tol : float
+        Largest change of a block that counts as none.
     """
     size = int(np.max(np.diff(starts)))
     trial, slope = np.empty(size), np.empty(size)
