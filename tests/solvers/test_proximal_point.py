@@ -85,3 +85,10 @@ def test_rare_columns_of_a_linear_part_are_no_trap():
     y = np.where(rare[:, :20].any(axis=1), 1.0, -1.0)
     found = minimise(Problem(Hinge(), L1(1e-3), as_data(B, y)), ProximalPoint(), max_iter=100)
     assert found.converged
+
+
+def test_neither_smoothing_can_be_made_the_other():
+    assert (Continuation.centred, ProximalPoint.centred) == (False, True)
+    for solver in (Continuation, ProximalPoint):
+        with pytest.raises(TypeError, match="centred"):
+            solver(centred=not solver.centred)

@@ -75,7 +75,7 @@ def test_the_bounds_of_the_active_solver_are_shown():
     found = list(states(relay, 4))
     assert [s.lower for s in found] == [-1.0, -3.0, -3.0, -3.0]
     assert [s.violation for s in found] == [1.0, None, 3.0, 3.0]
-    assert found[0].gaps == (found[0].point.value + 1.0,)
+    assert found[0].gaps[0] == found[0].point.value + 1.0
 
 
 def test_a_stall_ends_a_stage_but_the_last_which_stalls():

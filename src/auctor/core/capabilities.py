@@ -178,6 +178,14 @@ class ScaleInvariantLoss(Loss, Protocol):
     def best_shift(self, scores: FloatArray, target: Target, spread: float = 0.0) -> float:
         """The best constant to add to all scores; not used for shift-invariant losses."""
 
+    def of_moments(
+        self, prior: FloatArray, mean: FloatArray, variance: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The loss for these priors, means and variances of the classes, the positive one first.
+
+        With its derivatives in the means and in the variances.
+        """
+
 
 def lacking(loss: Loss, words: str) -> IncompatibleError:
     """The error of a loss that does not have what was asked of it."""

@@ -41,6 +41,14 @@ class SolverMemory(PathMemory):
 
 
 def memory_of(problem: Problem) -> SolverMemory:
-    """The memory of the path that a problem belongs to; a new one for a problem solved alone."""
+    """The memory of the path that a problem belongs to.
+
+    A problem that is solved alone has none. It gets an empty memory of its own on every call, so
+    that solvers need no second case: they find nothing in it, and what they store is lost. A solver
+    that reads something back later in the same solve keeps it in its state.
+    """
     memory = problem.memory
-    return memory if isinstance(memory, SolverMemory) else SolverMemory()
+    if memory is None:
+        return SolverMemory()
+    assert isinstance(memory, SolverMemory)  # paths make no other
+    return memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -78,14 +78,14 @@ class Reformulated:
         """State at the starting point."""
         form = self.make(problem)
         solver = chosen(self.inner_solver, form.problem)
-        inner = cast(State, solver.init(form.problem, form.start(w), rng))
+        inner: State = solver.init(form.problem, form.start(w), rng)
         return _shown(ReformulatedState(inner.point, form, solver, inner))
 
     def step(self, problem: Problem, state: ReformulatedState) -> ReformulatedState:
         """One step on the equivalent problem."""
         form = state.form
         before = form.problem.counts.passes
-        inner = cast(State, state.solver.step(form.problem, state.inner))
+        inner: State = state.solver.step(form.problem, state.inner)
         # Separate counters: convert the passes to passes over the given data.
         if form.problem.counts is not problem.counts:
             problem.counts.passes += form.pass_cost * (form.problem.counts.passes - before)

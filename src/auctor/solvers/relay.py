@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.solvers.base import Solver, State
+
+S = TypeVar("S", bound=State)
 
 #: A solver, or a function that chooses one for the problem when its turn comes.
 Choice: TypeAlias = Solver[Any] | Callable[[Problem], Solver[Any]]
@@ -24,7 +26,7 @@ def chosen(solver: Choice, problem: Problem) -> Solver[Any]:
 
 
 @dataclass(frozen=True)
-class RelayState(State):
+class RelayState(State, Generic[S]):
     """The stage that is active, with the state of its solver.
 
     Parameters
@@ -37,34 +39,32 @@ class RelayState(State):
         Random numbers of the later stages.
     stage : int
         Number of the active stage, from 0.
-    gaps : tuple of float
-        Objective less the solver's lower bound after every step of this stage.
+    steps : int
+        Steps of the active stage.
+    gaps : list of float
+        Objective less the solver's lower bound after every step of this stage; a step appends to
+        it.
     ended : tuple of State
-        Last states of the earlier stages.
+        Last states of the earlier stages, each of its own solver's class.
     """
 
-    solver: Solver[Any]
-    inner: State
+    solver: Solver[S]
+    inner: S
     rng: np.random.Generator
     stage: int = 0
-    gaps: tuple[float, ...] = ()
-    ended: tuple[State, ...] = ()
-
-    @property
-    def steps(self) -> int:
-        """Steps of the active stage."""
-        return len(self.gaps)
+    steps: int = 0
+    gaps: list[float] = field(default_factory=list)
+    ended: tuple[Any, ...] = ()
 
 
-def never(problem: Problem, state: RelayState) -> bool:
+def never(problem: Problem, state: RelayState[Any]) -> bool:
     """Exit condition of a stage that ends only when its solver stalls."""
     return False
 
 
-def from_last_point(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
+def from_last_point(problem: Problem, solver: Solver[S], state: RelayState[Any]) -> S:
     """Start the next solver at the last point."""
-    begun: State = solver.init(problem, state.point.w, state.rng)
-    return begun
+    return solver.init(problem, state.point.w, state.rng)
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class After:
 
     steps: int
 
-    def __call__(self, problem: Problem, state: RelayState) -> bool:
+    def __call__(self, problem: Problem, state: RelayState[Any]) -> bool:
         """Whether the stage has taken these steps."""
         return state.steps >= self.steps
 
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(Generic[S]):
     """A solver and the condition that ends its turn.
 
     Parameters
@@ -98,9 +98,9 @@ class Stage:
         `RelayState` of the one before.
     """
 
-    solver: Choice
-    until: Callable[[Problem, RelayState], bool] = never
-    begin: Callable[[Problem, Solver[Any], RelayState], State] = from_last_point
+    solver: Solver[S] | Callable[[Problem], Solver[S]]
+    until: Callable[[Problem, RelayState[S]], bool] = never
+    begin: Callable[[Problem, Solver[S], RelayState[Any]], S] = from_last_point
 
 
 class Relay:
@@ -124,30 +124,31 @@ class Relay:
 
     needs: Need = Need.NONE
 
-    def __init__(self, *stages: Stage) -> None:
+    def __init__(self, *stages: Stage[Any]) -> None:
         self._stages = stages
         for stage in stages:
             if not callable(stage.solver):
                 self.needs |= stage.solver.needs
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[Stage[Any], ...]:
         """The stages in the order in which they run."""
         return self._stages
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> RelayState:
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> RelayState[Any]:
         """State of the first stage at the starting point."""
         solver = chosen(self.stages[0].solver, problem)
-        inner = cast(State, solver.init(problem, w, rng))
+        inner = solver.init(problem, w, rng)
         return _shown(RelayState(inner.point, solver, inner, rng))
 
-    def step(self, problem: Problem, state: RelayState) -> RelayState:
+    def step(self, problem: Problem, state: RelayState[Any]) -> RelayState[Any]:
         """Advance the active stage; move to the next when its exit condition holds."""
         before, stages = state, self.stages
-        inner = cast(State, state.solver.step(problem, state.inner))
+        inner: State = state.solver.step(problem, state.inner)
         # Gaps are recorded for exit conditions that watch their progress.
         gap = math.inf if inner.lower is None else inner.point.value - inner.lower
-        state = _shown(replace(state, inner=inner, gaps=(*state.gaps, gap)))
+        state.gaps.append(gap)
+        state = _shown(replace(state, inner=inner, steps=state.steps + 1))
         if state.stage + 1 == len(stages):
             return state
         if not math.isfinite(inner.point.value):
@@ -158,17 +159,21 @@ class Relay:
         return state
 
 
-def _next(problem: Problem, state: RelayState, stages: tuple[Stage, ...]) -> RelayState:
+def _next(
+    problem: Problem, state: RelayState[Any], stages: tuple[Stage[Any], ...]
+) -> RelayState[Any]:
     """The first state of the next stage."""
     stage = stages[state.stage + 1]
     solver = chosen(stage.solver, problem)
     inner = stage.begin(problem, solver, state)
     ended = (*state.ended, state.inner)
-    begun = replace(state, solver=solver, inner=inner, stage=state.stage + 1, gaps=(), ended=ended)
+    begun = replace(
+        state, solver=solver, inner=inner, stage=state.stage + 1, steps=0, gaps=[], ended=ended
+    )
     return _shown(begun)
 
 
-def _shown(state: RelayState) -> RelayState:
+def _shown(state: RelayState[Any]) -> RelayState[Any]:
     """The state with point, bounds and stall flag copied from the active solver's state."""
     inner = state.inner
     return replace(

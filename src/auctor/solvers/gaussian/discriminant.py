@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
+from auctor.core.capabilities import SCALE_INVARIANT
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import DataWarning, IncompatibleError, Option, ParameterError
 from auctor.core.linalg import floored, spd_solve
@@ -75,13 +75,6 @@ REFINE_GRADIENT = 1e-13
 REFINE_MEMORY = 20
 #: Most secant steps for t. Set by hand.
 SECANT_STEPS = 30
-
-
-class MomentLoss(Protocol):
-    """A loss that is a function of the means and variances of the scores of each class."""
-
-    def of_moments(self, prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:
-        """Value, and its slopes in the means and in the variances."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +220,7 @@ def _violation(problem: Problem, moments: ClassMoments, w: FloatArray) -> float:
     mean, variance = moments.scores(w)
     if problem.has_intercept:
         mean = mean + gaussian.best_shift(moments.prior, mean, variance)
-    loss = cast(MomentLoss, problem.loss)
+    loss = SCALE_INVARIANT.of(problem.loss)
     _, by_mean, by_variance = loss.of_moments(moments.prior, mean, variance)
     slope = by_mean @ moments.mean + 2.0 * (by_variance @ moments.spread(w))
     return float(np.abs(slope).max(initial=0.0) * np.linalg.norm(w))
@@ -403,7 +396,8 @@ class _Search:
             },
         )
         values = self.value(np.column_stack((w, found.x)))
-        return cast(FloatArray, found.x) if values[1] <= values[0] else w
+        better: FloatArray = found.x
+        return better if values[1] <= values[0] else w
 
     def _secant(self, w: FloatArray) -> FloatArray:
         """Solve the optimality condition for t by secant steps, where values are too flat.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -190,6 +190,13 @@ class Bmrm:
         has_cut = state.cut_at_best and best is state.best
         state = replace(state, best=best, query=query, cut_at_best=has_cut, stalled=False)
         return self._shown(problem, state)
+
+    @staticmethod
+    def add_cuts(state: BmrmState, cuts: Iterable[tuple[FloatArray, float]]) -> BmrmState:
+        """The state after cuts (slope in the coefficients, offset) were added to its bundle."""
+        for slope, offset in cuts:
+            state.bundle.add(slope, offset)
+        return state
 
     def _shown(self, problem: Problem, state: BmrmState) -> BmrmState:
         """The state with the point and the lower bound that `minimise` reads."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from auctor.problem import Problem
 from auctor.solvers.base import Solver, State
@@ -57,37 +58,42 @@ class CutsFirst(Relay):
     needs = Bmrm(leave_zero=True).needs
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[Stage[Any], ...]:
         """Cuts, smoothing, the same cuts again, and smoothing after those stall."""
-        smoothing = self.solver or _smoothing
+        cuts, smoothing = Bmrm(leave_zero=True), self.solver or _smoothing
         return (
-            Stage(Bmrm(leave_zero=True), until=_no_model),
+            Stage(cuts, until=_no_model),
             Stage(smoothing, until=_turn_is_over, begin=_from_null_if_zero),
-            Stage(Bmrm(leave_zero=True), begin=_cut_again),
+            Stage(cuts, begin=partial(_cut_again, cuts)),
             Stage(smoothing),
         )
 
 
-def _no_model(problem: Problem, state: RelayState) -> bool:
+def _no_model(problem: Problem, state: RelayState[BmrmState]) -> bool:
     """Whether the best point is still the zero model after `ZERO_MODEL_MOST_CUTS` cuts."""
-    return cast(BmrmState, state.inner).is_zero and state.steps >= ZERO_MODEL_MOST_CUTS
+    return state.inner.is_zero and state.steps >= ZERO_MODEL_MOST_CUTS
 
 
-def _from_null_if_zero(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
+def _from_null_if_zero(
+    problem: Problem, solver: Solver[Any], state: RelayState[BmrmState]
+) -> State:
     """Start smoothing at the best point of the cuts, or at the null model if that is zero."""
-    cuts = cast(BmrmState, state.inner)
-    w = problem.start() if cuts.is_zero else cuts.point.w
-    return cast(State, solver.init(problem, w, state.rng))
+    w = problem.start() if state.inner.is_zero else state.point.w
+    begun: State = solver.init(problem, w, state.rng)
+    return begun
 
 
-def _turn_is_over(problem: Problem, state: RelayState) -> bool:
+def _turn_is_over(problem: Problem, state: RelayState[Any]) -> bool:
     """Whether smoothing has taken its steps, and the cuts before it had not stalled."""
-    return state.steps >= SMOOTHING_TURN and not state.ended[-1].stalled
+    cuts: BmrmState = state.ended[-1]
+    return state.steps >= SMOOTHING_TURN and not cuts.stalled
 
 
-def _cut_again(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
+def _cut_again(
+    cuts: Bmrm, problem: Problem, solver: Solver[BmrmState], state: RelayState[Any]
+) -> BmrmState:
     """Continue the cuts from the best point of the smoothed solve."""
-    return cast(Bmrm, solver).resume(problem, cast(BmrmState, state.ended[-1]), state.point)
+    return cuts.resume(problem, state.ended[-1], state.point)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class SmoothFirst(Relay):
     needs = CutsFirst.needs
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[Stage[Any], ...]:
         """Smoothing, then cuts."""
         return (
             Stage(Continuation(keep_planes=True), until=_narrow),
@@ -109,18 +115,17 @@ class SmoothFirst(Relay):
         )
 
 
-def _narrow(problem: Problem, state: RelayState) -> bool:
+def _narrow(problem: Problem, state: RelayState[SmoothingState]) -> bool:
     """Whether w beats the null model, and the width or the number of steps is at its limit."""
-    smooth = cast(SmoothingState, state.inner)
+    smooth = state.inner
     wide = smooth.width >= NARROWEST_WIDTH * null_unit(problem) and state.steps < SMOOTH_STEPS
     # From a point no better than the null model, the cuts would end in the null model.
     return not wide and smooth.point.value < problem.null.loss
 
 
-def _with_planes(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
+def _with_planes(
+    problem: Problem, solver: Solver[RelayState[Any]], state: RelayState[SmoothingState]
+) -> RelayState[Any]:
     """Start the cuts with the planes of the smoothed solve."""
-    begun: RelayState = solver.init(problem, state.point.w, state.rng)
-    bundle = cast(BmrmState, begun.inner).bundle
-    for plane in cast(SmoothingState, state.inner).planes:
-        bundle.add(*plane)
-    return begun
+    begun = solver.init(problem, state.point.w, state.rng)
+    return replace(begun, inner=Bmrm.add_cuts(begun.inner, state.inner.planes))

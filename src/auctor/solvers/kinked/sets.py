@@ -100,12 +100,12 @@ class AsRows(Relay):
     needs = Need.THRESHOLD_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.ROWS
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[Stage[Any], ...]:
         """The problem over rows, then the next solver of the table if the gap falls slowly."""
         return Stage(Reformulated(RowForm.of, self.solver), until=_slow), Stage(_next_best)
 
 
-def _slow(problem: Problem, state: RelayState) -> bool:
+def _slow(problem: Problem, state: RelayState[Any]) -> bool:
     """Whether the gap has not fallen by enough in the last `SLOW_STEPS` steps."""
     if state.steps % SLOW_STEPS:
         return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class SmoothingState(State):
 
     ``width`` is the smoothing width, ``solver`` the solver of the smoothed problem and ``inner``
     that solver's state; ``later`` solves the smoothed problems that follow. ``planes`` are the
-    cuts of the loss that were kept, each a slope and an offset.
+    cuts of the loss that were kept, each a slope and an offset; a step appends to this list.
     """
 
     width: float
@@ -67,7 +67,7 @@ class SmoothingState(State):
     inner: State
     later: Solver[Any]
     rng: np.random.Generator
-    planes: tuple[tuple[FloatArray, float], ...] = ()
+    planes: list[tuple[FloatArray, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,13 @@ class Smoothing:
         Factor between widths.
     min_width : float > 0
         Smallest width, as a share of the null model's loss or, if centred, of the loss's margin.
-    centred : bool
-        Whether the smoothing is centred at the last derivatives; not every loss supports it.
     keep_planes : bool
         Whether the state keeps the gradients of the smoothed losses, which give cuts of the loss.
+
+    Notes
+    -----
+    The class attribute ``centred`` says whether the smoothing is centred at the last derivatives,
+    which not every loss supports: `Continuation` is plain, `ProximalPoint` centred.
 
     References
     ----------
@@ -107,8 +110,9 @@ class Smoothing:
     solver: Solver[Any] | None = None
     shrink: float = 0.4
     min_width: float = 1e-9
-    centred: bool = False
     keep_planes: bool = False
+
+    centred: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         who = type(self).__name__
@@ -147,11 +151,12 @@ class Smoothing:
 
     def step(self, problem: Problem, state: SmoothingState) -> SmoothingState:
         """One step on the smoothed problem; once it is solved, set up the next one."""
-        inner = cast(State, state.solver.step(state.smoothed, state.inner))
+        inner: State = state.solver.step(state.smoothed, state.inner)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         dual = inner.point if self.centred or inner.dual is None else inner.dual
-        planes = state.planes + smoothed_cut(problem, dual) if self.keep_planes else ()
-        state = replace(state, point=point, dual=dual, inner=inner, planes=planes)
+        if self.keep_planes:
+            state.planes.extend(smoothed_cut(problem, dual))
+        state = replace(state, point=point, dual=dual, inner=inner)
         if not inner.stalled and not self._solved(problem, state):
             return state
         return self._new_centre(problem, state) if self.centred else self._narrower(problem, state)
@@ -219,7 +224,7 @@ class Smoothing:
         rng: np.random.Generator,
     ) -> SmoothingState:
         """State of a smoothed problem at its start, evaluated on the exact problem."""
-        inner = cast(State, solver.init(smoothed, w, rng))
+        inner: State = solver.init(smoothed, w, rng)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         return SmoothingState(point, width, smoothed, solver, inner, solver, rng, dual=inner.point)
 
@@ -230,7 +235,7 @@ class Continuation(Smoothing):
 
     Parameters
     ----------
-    solver, shrink, min_width, centred, keep_planes
+    solver, shrink, min_width, keep_planes
         See `Smoothing`.
     """
 
@@ -241,13 +246,14 @@ class ProximalPoint(Smoothing):
 
     Parameters
     ----------
-    solver, shrink, min_width, centred, keep_planes
+    solver, shrink, min_width, keep_planes
         See `Smoothing`.
     """
 
     shrink: float = 0.5
     min_width: float = 0.03
-    centred: bool = True
+
+    centred: ClassVar[bool] = True
 
 
 def null_unit(problem: Problem) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from auctor.core.checks import check_int
 from auctor.problem import Problem
@@ -39,14 +40,14 @@ class LbfgsThenNewton(Relay):
             check_int("LbfgsThenNewton", "preconditioned_steps", self.preconditioned_steps, low=1)
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[Stage[Any], ...]:
         """L-BFGS, then Newton."""
         return Stage(self._lbfgs, until=self._enough), Stage(Newton())
 
     def _lbfgs(self, problem: Problem) -> Lbfgs:
         return Lbfgs(metric=None if self.preconditioned_steps is None else pair_metric(problem))
 
-    def _enough(self, problem: Problem, state: RelayState) -> bool:
+    def _enough(self, problem: Problem, state: RelayState[Any]) -> bool:
         """Whether L-BFGS has taken its steps, fewer if it is preconditioned."""
         preconditioned = isinstance(state.solver, Lbfgs) and state.solver.metric is not None
         steps = self.preconditioned_steps if preconditioned else self.steps

@@ -139,7 +139,7 @@ class RowSpace(Relay):
     needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.PROX | Need.ROWS
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[Stage[Any], ...]:
         """Two solvers in the span of the rows, then one on all columns."""
         return (
             Stage(Reformulated(SpanForm.of, _along_rows), until=After(FIRST_STEPS)),
