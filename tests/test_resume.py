@@ -134,7 +134,7 @@ def test_a_number_of_numpy_keeps_its_type(value):
 @pytest.mark.parametrize(
     "value",
     [np.array(["a"]), np.array([None]), np.mean, len, np.float64(1.0).item, problem, Harmful()],
-    ids=repr,
+    ids=["text", "objects", "numpy function", "builtin", "method", "test function", "object"],
 )
 def test_what_could_not_be_read_is_not_written(value):
     one = problem(Logistic(), L2(1e-2))
