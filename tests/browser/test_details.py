@@ -8,11 +8,11 @@ import pytest
 
 from auctor import metrics
 from auctor.reports import (
-    Candidate,
     DataInfo,
-    Judge,
     MeasuredRows,
     Reason,
+    ReportedMetric,
+    ReportedModel,
     Rival,
     build_report,
     render,
@@ -46,7 +46,7 @@ def info():
         "cost(10) on rows.csv",
         hit.astype(int),
         [
-            Candidate(
+            ReportedModel(
                 "cost(10)",
                 scores,
                 coef=np.array([2.0, -0.01, 0.5]),
@@ -58,7 +58,7 @@ def info():
         data=DataInfo(2000, 400, 600, int(hit.sum()), 3, "rows.csv", LONG, "no"),
         costs=(1.0, 10.0),
         version="0.0.test",
-        judge=Judge("cost(10)", minus_cost, 0.0),
+        metric=ReportedMetric("cost(10)", minus_cost, 0.0),
         train_value=0.05,
         rivals=[
             Rival("constant score", np.full(600, 1.0), "the same for every row"),

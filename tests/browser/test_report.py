@@ -5,7 +5,7 @@ import pytest
 
 from auctor import metrics
 from auctor.core.result import Solution, Status, Trace
-from auctor.reports import Candidate, DataInfo, PathInfo, build_report, render
+from auctor.reports import DataInfo, PathInfo, ReportedModel, build_report, render
 
 pytestmark = pytest.mark.browser
 
@@ -41,8 +41,8 @@ def info(scored):
         f"Report {HOSTILE}",
         y,
         [
-            Candidate(HOSTILE, scores, OWN, solution, 0.2, 0.9, feature_names=names),
-            Candidate("other", other),
+            ReportedModel(HOSTILE, scores, OWN, solution, 0.2, 0.9, feature_names=names),
+            ReportedModel("other", other),
         ],
         data=DataInfo(8000, 800, 4000, int(y.sum()), 50, HOSTILE, HOSTILE, "no"),
         path=PathInfo(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from auctor.core.result import Solution, Status, Trace
-from auctor.reports import Candidate, DataInfo, MetricStep, PathInfo, build_report
+from auctor.reports import DataInfo, MetricStep, PathInfo, ReportedModel, build_report
 
 HOSTILE = '</script><b>tags</b> & "quotes" \u2028'
 NAMES = ("plain", HOSTILE, "third")
@@ -54,7 +54,7 @@ def scored():
 def candidates(scored):
     _, scores = scored
     return [
-        Candidate(
+        ReportedModel(
             NAMES[0],
             scores[0],
             threshold=0.75,
@@ -64,8 +64,8 @@ def candidates(scored):
             feature_names=["age", HOSTILE, "zero", "amount"],
             metric_steps=[MetricStep(0.1, 2.0, 0.6), MetricStep(0.9, 18.0, 0.75)],
         ),
-        Candidate(NAMES[1], scores[1], solution=_solution(certified=False)),
-        Candidate(NAMES[2], scores[2]),
+        ReportedModel(NAMES[1], scores[1], solution=_solution(certified=False)),
+        ReportedModel(NAMES[2], scores[2]),
     ]
 
 

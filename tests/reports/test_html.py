@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auctor import metrics
-from auctor.reports import Candidate, Comparison, DataInfo, build_report, render
+from auctor.reports import Comparison, DataInfo, ReportedModel, build_report, render
 from auctor.reports.html import MAX_COLUMNS
 from auctor.reports.html.svg import (
     BOTTOM,
@@ -269,7 +269,7 @@ def test_coordinates_are_finite_and_inside(page):
 )
 @pytest.mark.parametrize("threshold", [-5.0, 0.0, 5.0])
 def test_extreme_scores_make_a_page(y, scores, threshold):
-    candidate = Candidate("m", np.array(scores), threshold)
+    candidate = ReportedModel("m", np.array(scores), threshold)
     data = DataInfo(0, 0, len(y), sum(y), 0)
     page = Page(render(build_report("t", y, [candidate], data=data, version="0")))
     assert "NaN" not in page.scripts[0]
@@ -283,7 +283,7 @@ def test_probabilities_get_a_diagonal(likely):
     p = likely * rng.random(3000)
     y = (rng.random(3000) < p).astype(int)
     data = DataInfo(0, 0, 3000, int(y.sum()), 1)
-    candidate = Candidate("m", p, probabilities=p)
+    candidate = ReportedModel("m", p, probabilities=p)
     page = Page(render(build_report("t", y, [candidate], data=data, version="0")))
     css, ((x0, y0), (x1, y1)) = page.figures["Calibration"][0]
     assert css == "chance"

@@ -8,7 +8,7 @@ from auctor import metrics
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.json import as_json
 from auctor.core.result import Status
-from auctor.reports import Candidate, DataInfo, MetricStep, build_report, headline
+from auctor.reports import DataInfo, MetricStep, ReportedModel, build_report, headline
 from auctor.reports.build import MAX_FEATURES, convergence, weights
 from auctor.reports.curves import MAX_POINTS
 
@@ -144,11 +144,11 @@ def test_probabilities_are_calibrated_on_their_own():
     rng = np.random.default_rng(0)
     p = rng.random(4000)
     y = rng.random(4000) < p
-    model = report(y, Candidate("m", np.log(p / (1 - p)), probabilities=p)).models[0]
+    model = report(y, ReportedModel("m", np.log(p / (1 - p)), probabilities=p)).models[0]
     assert model.calibration.of_probabilities
     for b in model.calibration.bins:
         assert b.low - 0.05 < b.score < b.high + 0.05
-    assert not report(y, Candidate("m", p)).models[0].calibration.of_probabilities
+    assert not report(y, ReportedModel("m", p)).models[0].calibration.of_probabilities
 
 
 # --- report -------------------------------------------------------------------------------
@@ -172,19 +172,19 @@ def test_warnings_are_kept_and_added_to(info, make_solution):
     y = np.array([0, 1] * 40)
     found = report(
         y,
-        Candidate("m", np.zeros(80), solution=make_solution(status=Status.MAX_ITER)),
+        ReportedModel("m", np.zeros(80), solution=make_solution(status=Status.MAX_ITER)),
         warnings=["first", "first"],
     ).warnings
     assert found[0] == "first"
     assert len(found) == 3
     assert "iteration budget" in found[1]
     assert "same score" in found[2]
-    few = report([0, 1, 0, 1], Candidate("m", np.arange(4.0), threshold=9.0)).warnings
+    few = report([0, 1, 0, 1], ReportedModel("m", np.arange(4.0), threshold=9.0)).warnings
     assert [text.split(" ")[0] for text in few] == ["Only", "Only", "No"]
 
 
 def test_bad_arguments_are_refused():
-    y, good = [0, 1, 0, 1], Candidate("m", np.arange(4.0))
+    y, good = [0, 1, 0, 1], ReportedModel("m", np.arange(4.0))
     for bad, message in (
         (lambda: report(y), "at least one candidate"),
         (lambda: report(y, good, beta=-1.0), "beta"),
@@ -219,8 +219,8 @@ def test_over_fitting_is_flagged_beyond_the_interval_only():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 100)
     scores = y + rng.normal(size=200)
-    low = report(y, Candidate("m", scores, train_auc=0.5)).warnings
-    high = report(y, Candidate("m", scores, train_auc=0.9999)).warnings
+    low = report(y, ReportedModel("m", scores, train_auc=0.5)).warnings
+    high = report(y, ReportedModel("m", scores, train_auc=0.9999)).warnings
     assert not any("Over-fitting" in text for text in low)
     (said,) = [text for text in high if "Over-fitting" in text]
     assert "0.9999" in said

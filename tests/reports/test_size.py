@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from auctor.reports import Candidate, DataInfo, build_report, render
+from auctor.reports import DataInfo, ReportedModel, build_report, render
 
 
 @pytest.mark.slow
@@ -11,7 +11,8 @@ def test_a_million_rows_fit_on_a_small_page():
     scores = rng.normal(size=y.size) + 2.0 * y
     data = DataInfo(10, 1, y.size, int(y.sum()), 100_000)
     candidates = [
-        Candidate(name, scores, 1.5, coef=rng.normal(size=100_000)) for name in ("model", "other")
+        ReportedModel(name, scores, 1.5, coef=rng.normal(size=100_000))
+        for name in ("model", "other")
     ]
     page = render(build_report("t", y, candidates, data=data, version="0"))
     assert len(page.encode()) < 150_000

@@ -15,7 +15,7 @@ from auctor.data import as_matrix
 from auctor.data.matrices import is_dense
 from auctor.data.preparation import column_scaling
 from auctor.estimators.contenders import baseline_contenders
-from auctor.reports.judged import Rival
+from auctor.reports.trained_metric import Rival
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.contest import Rules, make_part
 from auctor.training.metric import resolve_metric

@@ -5,18 +5,18 @@ Nothing in this package trains a model; reports are made from labels, scores and
 
 from auctor.reports.build import build_report, headline, model_info
 from auctor.reports.curves import (
-    Calibration,
     CalibrationBin,
     Curve,
     Histogram,
     LiftPoint,
+    ReliabilityCurve,
     ThresholdTable,
 )
 from auctor.reports.curves_info import (
     ColumnCurve,
     CurvesInfo,
     PairMap,
-    RowParts,
+    ScoreParts,
     column_curves,
     curves_info,
     pair_maps,
@@ -27,33 +27,31 @@ from auctor.reports.graph import draw_graph
 from auctor.reports.html import render, threshold_csv
 from auctor.reports.html.additive import curve_svg, pair_svg, row_svg
 from auctor.reports.info import (
-    Candidate,
     ColumnInfo,
     Comparison,
     Convergence,
     DataInfo,
     Feature,
-    Fit,
+    FitInfo,
     Headline,
     MetricStep,
     ModelInfo,
     PathInfo,
+    ReportedModel,
     ReportInfo,
     Weights,
 )
 from auctor.reports.intervals import Estimate
-from auctor.reports.judged import Baseline, Judge, Rival, Trained
 from auctor.reports.nodes import NodeMeasures, TaxonomyReport
 from auctor.reports.pictures import CurvePictures, curve_pictures
 from auctor.reports.rows import CostlyRow, MeasuredRows, Reason
 from auctor.reports.slices import Slice, Sliced
 from auctor.reports.taxonomy import render_taxonomy
+from auctor.reports.trained_metric import Baseline, ReportedMetric, Rival, TrainedMetric
 
 __all__ = [
     "Baseline",
-    "Calibration",
     "CalibrationBin",
-    "Candidate",
     "ColumnCurve",
     "ColumnInfo",
     "Comparison",
@@ -65,10 +63,9 @@ __all__ = [
     "DataInfo",
     "Estimate",
     "Feature",
-    "Fit",
+    "FitInfo",
     "Headline",
     "Histogram",
-    "Judge",
     "LiftPoint",
     "MeasuredRows",
     "MetricStep",
@@ -77,14 +74,17 @@ __all__ = [
     "PairMap",
     "PathInfo",
     "Reason",
+    "ReliabilityCurve",
     "ReportInfo",
+    "ReportedMetric",
+    "ReportedModel",
     "Rival",
-    "RowParts",
+    "ScoreParts",
     "Slice",
     "Sliced",
     "TaxonomyReport",
     "ThresholdTable",
-    "Trained",
+    "TrainedMetric",
     "Weights",
     "build_report",
     "column_curves",

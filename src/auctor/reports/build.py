@@ -19,28 +19,34 @@ from auctor.metrics.inputs import validate
 from auctor.metrics.precision_recall import fbeta_along
 from auctor.metrics.sweep import Sweep, sweep
 from auctor.reports import curves
-from auctor.reports.curves import Calibration
+from auctor.reports.curves import ReliabilityCurve
 from auctor.reports.curves_info import CurvesInfo
 from auctor.reports.info import (
-    Candidate,
     ColumnInfo,
     Comparison,
     Convergence,
     DataInfo,
     Feature,
-    Fit,
+    FitInfo,
     Headline,
     MetricStep,
     ModelInfo,
     PathInfo,
+    ReportedModel,
     ReportInfo,
     Weights,
     feature_name,
 )
 from auctor.reports.intervals import DELONG, Estimate, around, fbeta_error, spread, wilson
-from auctor.reports.judged import Baseline, Judge, Rival, Trained, judged
 from auctor.reports.rows import MeasuredRows, costly_rows
 from auctor.reports.slices import sliced
+from auctor.reports.trained_metric import (
+    Baseline,
+    ReportedMetric,
+    Rival,
+    TrainedMetric,
+    trained_metric,
+)
 
 #: Largest number of features in a report: about one screen. Set by hand.
 MAX_FEATURES = 30
@@ -50,13 +56,13 @@ FEW_ROWS = 30
 
 WHO = "build_report"
 #: Metric of the slices if it is not known which metric the model was trained for.
-RANKING = Judge("auc", lambda y, scores, weight: metrics.auc(y, scores, weight=weight))
+RANKING = ReportedMetric("auc", lambda y, scores, weight: metrics.auc(y, scores, weight=weight))
 
 
 def build_report(
     title: str,
     y: npt.ArrayLike,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ReportedModel],
     *,
     data: DataInfo,
     path: PathInfo | None = None,
@@ -67,7 +73,7 @@ def build_report(
     beta: float = 1.0,
     seed: int = 0,
     version: str,
-    judge: Judge | None = None,
+    metric: ReportedMetric | None = None,
     train_value: float = math.nan,
     rivals: Sequence[Rival] = (),
     rows: MeasuredRows | None = None,
@@ -81,7 +87,7 @@ def build_report(
     title : str
     y : (n,) array_like
         Two label values, the greater one positive; both must occur.
-    candidates : sequence of Candidate
+    candidates : sequence of ReportedModel
         The model, followed by models to compare it with.
     data : DataInfo
     path : PathInfo, optional
@@ -100,7 +106,7 @@ def build_report(
         Random seed of the bootstrap.
     version : str
         Version of auctor.
-    judge : Judge, optional
+    metric : ReportedMetric, optional
         The metric that the model was trained for; the report starts with it.
     train_value : float
         That metric on the training rows.
@@ -134,7 +140,9 @@ def build_report(
     first, *others = candidates
     hit = np.asarray(validate(WHO, labels, first.scores, None).positive)
     margin = first.scores - first.threshold  # positive for rows that are predicted positive
-    trained, baselines = _trained(hit, margin, judge, train_value, rivals, models[0].headline, seed)
+    trained, baselines = _trained(
+        hit, margin, metric, train_value, rivals, models[0].headline, seed
+    )
     own = _own_warnings(first, models[0], trained)
     names = (data.negative or "negative", data.positive or "positive")
     return ReportInfo(
@@ -154,7 +162,7 @@ def build_report(
         baselines=baselines,
         errors=costly_rows(hit, margin, pair, names, rows=rows, probabilities=first.probabilities),
         slices=tuple(
-            sliced(column, words, hit, margin, judge or RANKING)
+            sliced(column, words, hit, margin, metric or RANKING)
             for column, words in (slices or {}).items()
         ),
         curves=curves_of,
@@ -163,7 +171,7 @@ def build_report(
 
 def model_info(
     y: Array,
-    candidate: Candidate,
+    candidate: ReportedModel,
     *,
     beta: float = 1.0,
     costs: tuple[float, float] = (1.0, 1.0),
@@ -234,7 +242,7 @@ def headline(
     return _headline(y, scores, s, threshold, beta, seed)
 
 
-def compare(y: Array, first: Candidate, other: Candidate) -> Comparison:
+def compare(y: Array, first: ReportedModel, other: ReportedModel) -> Comparison:
     """Difference of the test AUCs of two models, with DeLong's test."""
     found = metrics.compare_auc(y, first.scores, other.scores)
     return Comparison(first.name, other.name, *found)
@@ -338,9 +346,9 @@ def _headline(
     )
 
 
-def _fit(solution: Solution) -> Fit:
+def _fit(solution: Solution) -> FitInfo:
     """The result of a solve for a report."""
-    return Fit(
+    return FitInfo(
         objective=solution.value,
         gap=solution.gap,
         certified=solution.certified,
@@ -353,7 +361,7 @@ def _fit(solution: Solution) -> Fit:
     )
 
 
-def _calibration(y: Array, candidate: Candidate, s: Sweep) -> Calibration:
+def _calibration(y: Array, candidate: ReportedModel, s: Sweep) -> ReliabilityCurve:
     """Calibration of the probabilities, or of the scores of a model without probabilities."""
     if candidate.probabilities is None:
         return curves.calibration(s, of_probabilities=False)
@@ -364,17 +372,17 @@ def _calibration(y: Array, candidate: Candidate, s: Sweep) -> Calibration:
 def _trained(
     hit: Array,
     scores: FloatArray,
-    judge: Judge | None,
+    metric: ReportedMetric | None,
     train_value: float,
     rivals: Sequence[Rival],
     head: Headline,
     seed: int,
-) -> tuple[Trained | None, tuple[Baseline, ...]]:
+) -> tuple[TrainedMetric | None, tuple[Baseline, ...]]:
     """The metric that the model was trained for, if it is known, for the model and its rivals.
 
     If the headline has an interval for that metric, it is used in place of a bootstrap.
     """
-    if judge is None:
+    if metric is None:
         return None, ()
     same = {
         "auc": head.auc,
@@ -384,12 +392,14 @@ def _trained(
     }
     if head.beta == 1.0:
         same["f1"] = head.fbeta
-    return judged(
-        judge, hit, scores, rivals, train=train_value, known=same.get(judge.name), seed=seed
+    return trained_metric(
+        metric, hit, scores, rivals, train=train_value, known=same.get(metric.name), seed=seed
     )
 
 
-def _own_warnings(candidate: Candidate, model: ModelInfo, trained: Trained | None) -> list[str]:
+def _own_warnings(
+    candidate: ReportedModel, model: ModelInfo, trained: TrainedMetric | None
+) -> list[str]:
     """Warnings that follow from the numbers: convergence, few rows, equal scores, over-fitting."""
     table, found = model.thresholds, []
     if candidate.solution is not None and not candidate.solution.converged:
@@ -404,7 +414,7 @@ def _own_warnings(candidate: Candidate, model: ModelInfo, trained: Trained | Non
         found.append("No test row has a score above the model's threshold.")
     if trained is None or math.isnan(trained.train):
         auc = model.headline.auc
-        trained = Trained("AUC", auc, 1.0, candidate.train_auc, True)
+        trained = TrainedMetric("AUC", auc, 1.0, candidate.train_auc, True)
     if trained.overfits:
         side = "above" if trained.greater else "below"
         found.append(

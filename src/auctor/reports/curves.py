@@ -55,7 +55,7 @@ class CalibrationBin(NamedTuple):
     high: float
 
 
-class Calibration(NamedTuple):
+class ReliabilityCurve(NamedTuple):
     """Rate of positives in bins of probabilities, or of scores if the model has none."""
 
     bins: tuple[CalibrationBin, ...]
@@ -117,7 +117,7 @@ def lift(s: Sweep) -> tuple[LiftPoint, ...]:
     return tuple(points)
 
 
-def calibration(s: Sweep, *, of_probabilities: bool) -> Calibration:
+def calibration(s: Sweep, *, of_probabilities: bool) -> ReliabilityCurve:
     """Rate of positives in bins by quantiles of the score, ascending; ties are in one bin."""
     depth = s.depth[1:]
     ends = _bin_ends(depth)
@@ -130,7 +130,7 @@ def calibration(s: Sweep, *, of_probabilities: bool) -> Calibration:
         CalibrationBin(float(score / n), int(n), int(hits), *wilson(float(hits), float(n))[:3])
         for score, n, hits in zip(sums, rows, positives, strict=True)
     ]
-    return Calibration(tuple(bins[::-1]), of_probabilities)
+    return ReliabilityCurve(tuple(bins[::-1]), of_probabilities)
 
 
 def histogram(s: Sweep) -> Histogram:

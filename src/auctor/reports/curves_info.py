@@ -131,7 +131,7 @@ class PairMap(NamedTuple):
         return " x ".join(self.names)
 
 
-class RowParts(NamedTuple):
+class ScoreParts(NamedTuple):
     """The parts of a row's score: ``average`` plus all ``parts`` is its score.
 
     Parameters
@@ -162,7 +162,7 @@ class CurvesInfo(NamedTuple):
 
     columns: tuple[ColumnCurve, ...]
     pairs: tuple[PairMap, ...] = ()
-    rows: tuple[RowParts, ...] = ()
+    rows: tuple[ScoreParts, ...] = ()
 
 
 def curves_info(
@@ -255,7 +255,7 @@ def pair_maps(
 
 def row_parts(
     model: HasCurves, X: Any, rows: dict[str, int], names: Sequence[str] | None = None
-) -> list[RowParts]:
+) -> list[ScoreParts]:
     """The parts of the scores of some rows.
 
     Parameters
@@ -280,7 +280,7 @@ def row_parts(
         order = np.argsort(-np.abs(parts[k]), kind="stable")
         order = order[parts[k][order] != 0.0]
         found.append(
-            RowParts(
+            ScoreParts(
                 title,
                 float(scores[k]),
                 float(scores[k] - parts[k].sum()),

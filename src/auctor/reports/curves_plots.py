@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.optional import require
-from auctor.reports.curves_info import ColumnCurve, PairMap, RowParts
+from auctor.reports.curves_info import ColumnCurve, PairMap, ScoreParts
 from auctor.reports.html.additive import DENSITY, MOST_PARTS
 
 
@@ -51,7 +51,7 @@ def draw_pair(found: PairMap, ax: Any = None) -> Any:
     return ax
 
 
-def draw_row(row: RowParts, ax: Any = None) -> Any:
+def draw_row(row: ScoreParts, ax: Any = None) -> Any:
     """Draw what each column adds to the score of a row, as bars; returns the axes."""
     pyplot = require("matplotlib.pyplot", extra="plots", who="draw_row")
     ax = pyplot.gca() if ax is None else ax

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray
-from auctor.reports.curves import Calibration, Curve, Histogram, LiftPoint, ThresholdTable
+from auctor.reports.curves import Curve, Histogram, LiftPoint, ReliabilityCurve, ThresholdTable
 from auctor.reports.curves_info import CurvesInfo
 from auctor.reports.intervals import Estimate
-from auctor.reports.judged import Baseline, Trained
 from auctor.reports.rows import CostlyRow
 from auctor.reports.slices import Sliced
+from auctor.reports.trained_metric import Baseline, TrainedMetric
 
 
 class MetricStep(NamedTuple):
@@ -24,7 +24,7 @@ class MetricStep(NamedTuple):
     value: float
 
 
-class Candidate(NamedTuple):
+class ReportedModel(NamedTuple):
     """A model to report: its scores of the test rows, and how it was fitted.
 
     Parameters
@@ -89,7 +89,7 @@ class Headline(NamedTuple):
     threshold: float
 
 
-class Fit(NamedTuple):
+class FitInfo(NamedTuple):
     """The result of a solve.
 
     If ``certified``, ``gap`` is an upper bound of ``objective`` minus the optimum; otherwise it is
@@ -169,13 +169,13 @@ class ModelInfo(NamedTuple):
     train_auc: float
     seconds: float
     headline: Headline
-    fit: Fit | None
+    fit: FitInfo | None
     weights: Weights | None
     roc: Curve
     precision_recall: Curve
     gains: Curve
     lift: tuple[LiftPoint, ...]
-    calibration: Calibration
+    calibration: ReliabilityCurve
     histogram: Histogram
     thresholds: ThresholdTable
     convergence: Convergence
@@ -248,7 +248,7 @@ class ReportInfo(NamedTuple):
     beta: float
     seed: int
     version: str
-    trained: Trained | None = None
+    trained: TrainedMetric | None = None
     baselines: tuple[Baseline, ...] = ()
     errors: tuple[CostlyRow, ...] = ()
     slices: tuple[Sliced, ...] = ()

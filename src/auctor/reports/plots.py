@@ -159,7 +159,10 @@ def features(info: Info, ax: Any = None, *, limit: int = 30) -> Any:
     model = _models(info)[0]
     if model.weights is None:
         raise ParameterError(
-            "features", needs="a model with weights", got="none", todo="Pass coef in its Candidate."
+            "features",
+            needs="a model with weights",
+            got="none",
+            todo="Pass coef in its ReportedModel.",
         )
     top = model.weights.top[:limit][::-1]
     ax = _axes(ax, "features", "Weight", "")

@@ -11,7 +11,7 @@ import numpy as np
 from auctor import metrics
 from auctor.core.types import Array, FloatArray
 from auctor.reports.intervals import DELONG, Estimate
-from auctor.reports.judged import Judge
+from auctor.reports.trained_metric import ReportedMetric
 
 #: Largest number of slices of a column; the rarest values share the last. Set by hand.
 MAX_SLICES = 12
@@ -53,7 +53,7 @@ class Sliced(NamedTuple):
 
 
 def sliced(
-    column: str, words: Sequence[str], hit: Array, scores: FloatArray, judge: Judge
+    column: str, words: Sequence[str], hit: Array, scores: FloatArray, metric: ReportedMetric
 ) -> Sliced:
     """Metrics for every value of a column, or for ranges of a column with many numbers.
 
@@ -66,20 +66,20 @@ def sliced(
         Which rows are positive.
     scores : (n,) array
         Scores, above 0 for rows that are predicted positive.
-    judge : Judge
+    metric : ReportedMetric
         The metric that the model was trained for.
 
     Examples
     --------
-    >>> judge = Judge("auc", lambda y, s, w: metrics.auc(y, s, weight=w))
+    >>> metric = ReportedMetric("auc", lambda y, s, w: metrics.auc(y, s, weight=w))
     >>> hit, scores = np.array([True, False, True, False]), np.array([1.0, 0.0, -1.0, 2.0])
-    >>> found = sliced("city", ["Oslo", "Oslo", "Rome", "Rome"], hit, scores, judge)
+    >>> found = sliced("city", ["Oslo", "Oslo", "Rome", "Rome"], hit, scores, metric)
     >>> [(one.name, one.value) for one in found.slices]
     [('Oslo', 1.0), ('Rome', 0.0)]
     """
     parts = groups(words)
     return Sliced(
-        column, tuple(_slice(name, rows, hit, scores, judge) for name, rows in parts.items())
+        column, tuple(_slice(name, rows, hit, scores, metric) for name, rows in parts.items())
     )
 
 
@@ -129,7 +129,7 @@ def _frequent(names: Array, codes: Array) -> tuple[Array, Array]:
     return np.array(kept, dtype=object), rank[codes].clip(max=MAX_SLICES - 1)
 
 
-def _slice(name: str, rows: Array, hit: Array, scores: FloatArray, judge: Judge) -> Slice:
+def _slice(name: str, rows: Array, hit: Array, scores: FloatArray, metric: ReportedMetric) -> Slice:
     """The metrics of some rows."""
     truth, found = hit[rows], scores[rows]
     positives = int(truth.sum())
@@ -138,5 +138,5 @@ def _slice(name: str, rows: Array, hit: Array, scores: FloatArray, judge: Judge)
     if both:
         auc = Estimate(*metrics.auc_interval(truth, found)[:3], DELONG)
     table = metrics.confusion(truth, found > 0.0)
-    value = judge.value(truth, found + judge.shift) if both else math.nan
+    value = metric.value(truth, found + metric.shift) if both else math.nan
     return Slice(name, int(rows.size), positives, value, auc, table.precision, table.tpr)

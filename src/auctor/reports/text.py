@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from datetime import date, timedelta
 
-from auctor.reports.info import Comparison, DataInfo, Fit
-from auctor.reports.judged import Baseline, Trained
+from auctor.reports.info import Comparison, DataInfo, FitInfo
 from auctor.reports.rows import Reason
+from auctor.reports.trained_metric import Baseline, TrainedMetric
 
 #: Explanation of the certified gap.
 GAP_MEANING = (
@@ -140,13 +140,13 @@ def describe_baseline(baseline: Baseline) -> str:
     return f"{text}; the model is {side} by {abs(value):.3g}{chance} ({spread})"
 
 
-def describe_fit(trained: Trained) -> str:
+def describe_fit(trained: TrainedMetric) -> str:
     """A sentence that says whether the model over-fits.
 
     Examples
     --------
     >>> from auctor.reports.intervals import Estimate
-    >>> describe_fit(Trained("auc", Estimate(0.8, 0.75, 0.85, ""), 1.0, 0.95, True))
+    >>> describe_fit(TrainedMetric("auc", Estimate(0.8, 0.75, 0.85, ""), 1.0, 0.95, True))
     'It over-fits: the metric on the training rows is better than the test interval.'
     """
     if math.isnan(trained.train):
@@ -156,7 +156,7 @@ def describe_fit(trained: Trained) -> str:
     return "There is no sign of over-fitting."
 
 
-def gap_text(fit: Fit | None) -> str:
+def gap_text(fit: FitInfo | None) -> str:
     """The gap with two digits, marked if it is not certified."""
     if fit is None:
         return "–"

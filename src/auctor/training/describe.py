@@ -17,15 +17,15 @@ from auctor.data.preparation import column_moments
 from auctor.reports.build import build_report
 from auctor.reports.curves_info import CurvesInfo, curves_info, part_texts, striking_rows
 from auctor.reports.info import (
-    Candidate,
     DataInfo,
     MetricStep,
     PathInfo,
+    ReportedModel,
     ReportInfo,
     feature_name,
 )
-from auctor.reports.judged import Judge, Rival
 from auctor.reports.rows import MAX_REASONS, MeasuredRows, Reason
+from auctor.reports.trained_metric import ReportedMetric, Rival
 from auctor.tables.schema import Schema
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.evaluate import Scored
@@ -79,7 +79,7 @@ class ReportContext(NamedTuple):
     slices: Mapping[str, Sequence[str]] | None = None
 
 
-def judge_of(model: LinearModel, *, who: str = "report") -> Judge:
+def reported_metric(model: LinearModel, *, who: str = "report") -> ReportedMetric:
     """How the metric of a model of two classes is measured on scores minus its threshold.
 
     Examples
@@ -89,13 +89,13 @@ def judge_of(model: LinearModel, *, who: str = "report") -> Judge:
     ...     coef=np.ones((1, 1)), intercept=zero, classes=np.arange(2), threshold=zero,
     ...     metric="cost(10)",
     ... )
-    >>> judge_of(model).value(np.array([True, True, False]), np.array([1.0, -1.0, -1.0]))
+    >>> reported_metric(model).value(np.array([True, True, False]), np.array([1.0, -1.0, -1.0]))
     3.3333333333333335
     """
     chosen = resolve_metric(who, model.metric, "auto")
     name = model.metric if isinstance(model.metric, str) else UNNAMED[chosen.name]
     shift = float(model.positive_scores(model.threshold)[0]) if chosen.by_level else 0.0
-    return Judge(name, chosen.measure, falling_base(name), shift)
+    return ReportedMetric(name, chosen.measure, falling_base(name), shift)
 
 
 def costs_of(metric: Any) -> tuple[float, float]:
@@ -155,8 +155,8 @@ def describe(
         parts = _Curved(model, matrix, schema, rows)
     else:
         parts = _Linear(model, as_matrix(matrix, who=who), schema, rows)
-    judge = judge_of(model, who=who)
-    candidate = Candidate(  # the model is the only one of the report
+    metric = reported_metric(model, who=who)
+    candidate = ReportedModel(  # the model is the only one of the report
         str(model.metric) if told.name is None else told.name,
         rows.scores,
         solution=told.solution,
@@ -185,8 +185,8 @@ def describe(
         beta=beta,
         seed=rows.seed,
         version=__version__,
-        judge=judge,
-        train_value=judge.metric_value(told.train_score),
+        metric=metric,
+        train_value=metric.metric_value(told.train_score),
         rivals=told.rivals,
         rows=MeasuredRows(numbers, parts.reasons),
         slices=told.slices,

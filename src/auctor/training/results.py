@@ -13,8 +13,8 @@ from auctor.core.errors import DataWarning, Option
 from auctor.core.types import Array
 from auctor.data.preparation import Scaling
 from auctor.reports.info import DataInfo, PathInfo, ReportInfo
-from auctor.reports.judged import Rival
 from auctor.reports.progress import Progress
+from auctor.reports.trained_metric import Rival
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.curve_bands import bands_of
 from auctor.training.describe import ReportContext, describe, path_info

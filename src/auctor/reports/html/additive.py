@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.core.markup import Markup, element
-from auctor.reports.curves_info import ColumnCurve, CurvesInfo, PairMap, RowParts
+from auctor.reports.curves_info import ColumnCurve, CurvesInfo, PairMap, ScoreParts
 from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.svg import WIDTH, Axis, Frame, document, range_axis
 from auctor.reports.text import short
@@ -120,7 +120,7 @@ def _levels(name: str, starts: np.ndarray) -> Axis:
     return Axis(name, 0.0, float(max(1, starts.size)), ticks)
 
 
-def row_svg(row: RowParts) -> Markup:
+def row_svg(row: ScoreParts) -> Markup:
     """What each column adds to the score of a row, as SVG bars to the right and to the left."""
     names = [f"{name} = {value}" for name, value in zip(row.names, row.values, strict=True)]
     parts = row.parts.tolist()

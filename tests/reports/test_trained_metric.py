@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from auctor import metrics
-from auctor.reports import Estimate, Judge, MeasuredRows, Reason, Rival
+from auctor.reports import Estimate, MeasuredRows, Reason, ReportedMetric, Rival
 from auctor.reports.build import weights
-from auctor.reports.judged import Baseline, Trained, judged
 from auctor.reports.rows import costly_rows
 from auctor.reports.slices import MAX_SLICES, MISSING, OTHERS, groups, sliced
 from auctor.reports.text import describe_baseline, describe_fit
+from auctor.reports.trained_metric import Baseline, TrainedMetric, trained_metric
 
 
 def cost(y, scores, weight):
@@ -19,8 +19,8 @@ def cost(y, scores, weight):
     return -(table.fp + 5.0 * table.fn) / sum(table)
 
 
-AUC = Judge("auc", lambda y, s, w: metrics.auc(y, s, weight=w))
-COST = Judge("cost(5)", cost, 0.0)
+AUC = ReportedMetric("auc", lambda y, s, w: metrics.auc(y, s, weight=w))
+COST = ReportedMetric("cost(5)", cost, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def scored():
 def test_less_cost_is_better_and_none_is_best(scored):
     hit, scores, other = scored
     rivals = [Rival("other", other), Rival("absent", None, "It is too wide.")]
-    trained, (line, absent) = judged(COST, hit, scores, rivals, train=0.1)
+    trained, (line, absent) = trained_metric(COST, hit, scores, rivals, train=0.1)
     wrong = (hit & (scores <= 0)) * 5.0 + (~hit & (scores > 0))
     theirs = (hit & (other <= 0)) * 5.0 + (~hit & (other > 0))
     assert trained.test.value == pytest.approx(wrong.mean())
@@ -49,16 +49,18 @@ def test_less_cost_is_better_and_none_is_best(scored):
 
 
 def test_the_best_possible_depends_on_the_rows():
-    top = Judge("precision_at_k(4)", lambda y, s, w: metrics.precision_at_k(y, s, 4, weight=w))
+    top = ReportedMetric(
+        "precision_at_k(4)", lambda y, s, w: metrics.precision_at_k(y, s, 4, weight=w)
+    )
     hit = np.array([True] + [False] * 9)
-    trained, _ = judged(top, hit, np.arange(10.0))
+    trained, _ = trained_metric(top, hit, np.arange(10.0))
     assert trained.best == 0.25
     assert trained.test.value == 0.0
 
 
 def test_the_best_possible_log_loss_is_none(scored):
-    likely = Judge("log_loss", lambda y, s, w: -metrics.log_loss(y, s, weight=w), 0.0)
-    trained, _ = judged(likely, *scored[:2])
+    likely = ReportedMetric("log_loss", lambda y, s, w: -metrics.log_loss(y, s, weight=w), 0.0)
+    trained, _ = trained_metric(likely, *scored[:2])
     assert trained.best == 0.0
     assert trained.test.value == pytest.approx(metrics.log_loss(*scored[:2]))
 
@@ -68,7 +70,7 @@ def test_the_best_possible_log_loss_is_none(scored):
     [(True, 0.9, True), (True, 0.8, False), (False, 0.6, True), (False, 0.9, False)],
 )
 def test_over_fitting_is_beyond_the_interval(greater, train, flag):
-    trained = Trained("m", Estimate(0.75, 0.7, 0.85, ""), 1.0, train, greater)
+    trained = TrainedMetric("m", Estimate(0.75, 0.7, 0.85, ""), 1.0, train, greater)
     assert trained.overfits == flag
     assert describe_fit(trained).startswith("It over-fits" if flag else "There is no sign")
     assert describe_fit(trained._replace(train=math.nan)).startswith(

@@ -29,7 +29,7 @@ METHOD = "stratified bootstrap"
 Measure = Callable[[Array, FloatArray, FloatArray | None], float]
 
 
-class Judge(NamedTuple):
+class ReportedMetric(NamedTuple):
     """A metric, and how it is computed.
 
     Parameters
@@ -55,7 +55,7 @@ class Judge(NamedTuple):
 
         Examples
         --------
-        >>> Judge("error", lambda y, scores, weight: 0.75, 1.0).metric_value(0.75)
+        >>> ReportedMetric("error", lambda y, scores, weight: 0.75, 1.0).metric_value(0.75)
         0.25
         """
         return measured if self.base is None else self.base - measured
@@ -85,7 +85,7 @@ class Rival(NamedTuple):
     note: str = ""
 
 
-class Trained(NamedTuple):
+class TrainedMetric(NamedTuple):
     """The metric that a model was trained for.
 
     Parameters
@@ -132,8 +132,8 @@ class Baseline(NamedTuple):
     note: str = ""
 
 
-def judged(
-    judge: Judge,
+def trained_metric(
+    metric: ReportedMetric,
     y: Array,
     scores: FloatArray,
     rivals: Sequence[Rival] = (),
@@ -141,12 +141,12 @@ def judged(
     train: float = math.nan,
     known: Estimate | None = None,
     seed: int = 0,
-) -> tuple[Trained, tuple[Baseline, ...]]:
+) -> tuple[TrainedMetric, tuple[Baseline, ...]]:
     """A metric of a model and of its rivals, on the same bootstrap samples of the rows.
 
     Parameters
     ----------
-    judge : Judge
+    metric : ReportedMetric
     y : (n,) array
         Labels, above 0 for positive rows.
     scores : (n,) array
@@ -162,19 +162,19 @@ def judged(
     Examples
     --------
     >>> from auctor import metrics
-    >>> judge = Judge("auc", lambda y, s, w: metrics.auc(y, s, weight=w))
+    >>> metric = ReportedMetric("auc", lambda y, s, w: metrics.auc(y, s, weight=w))
     >>> y, scores = np.array([0, 0, 1, 1]), np.array([1.0, 3.0, 2.0, 4.0])
-    >>> trained, (constant,) = judged(judge, y, scores, [Rival("constant", np.zeros(4))])
+    >>> trained, (constant,) = trained_metric(metric, y, scores, [Rival("constant", np.zeros(4))])
     >>> trained.test.value, trained.best, constant.value, constant.ahead.value
     (0.75, 1.0, 0.5, 0.25)
     """
     hit = np.asarray(y) > 0
     measured = [rival.scores for rival in rivals if rival.scores is not None]
-    scores = scores + judge.shift
-    errors = _errors(judge, hit, [scores, *measured], seed)
-    value = judge.value(hit, scores)
-    best = judge.value(hit, np.where(hit, CERTAIN, -CERTAIN))
-    greater = judge.base is None
+    scores = scores + metric.shift
+    errors = _errors(metric, hit, [scores, *measured], seed)
+    value = metric.value(hit, scores)
+    best = metric.value(hit, np.where(hit, CERTAIN, -CERTAIN))
+    greater = metric.base is None
     found = known or _within(value, errors[0], greater, best)
     left = iter(errors[1:])
     lines = []
@@ -182,14 +182,14 @@ def judged(
         if rival.scores is None:
             lines.append(Baseline(rival.name, math.nan, None, rival.note))
             continue
-        own = judge.value(hit, rival.scores)
+        own = metric.value(hit, rival.scores)
         difference = value - own if greater else own - value
         ahead = _around(difference, next(left))
         lines.append(Baseline(rival.name, own, ahead, rival.note))
-    return Trained(judge.name, found, best, train, greater), tuple(lines)
+    return TrainedMetric(metric.name, found, best, train, greater), tuple(lines)
 
 
-def _errors(judge: Judge, hit: Array, scored: list[FloatArray], seed: int) -> list[float]:
+def _errors(metric: ReportedMetric, hit: Array, scored: list[FloatArray], seed: int) -> list[float]:
     """Standard errors of the first model's metric, and of its difference from each other model's.
 
     A bootstrap sample is drawn from each class separately, as weights of the rows.
@@ -203,7 +203,7 @@ def _errors(judge: Judge, hit: Array, scored: list[FloatArray], seed: int) -> li
         for place in places:
             weight[place] = np.bincount(rng.integers(place.size, size=place.size),
                                         minlength=place.size)  # fmt: skip
-        row[:] = [judge.value(hit, scores, weight) for scores in scored]
+        row[:] = [metric.value(hit, scores, weight) for scores in scored]
     known = values[~np.isnan(values).any(axis=1)]  # samples for which the metric is defined
     if known.shape[0] < 2:
         return [math.nan] * len(scored)
