@@ -29,7 +29,7 @@ class Watcher:
         """Part ``number`` of ``total`` begins: a "fold", "class", "calibration fold" or "fit"."""
 
     def on_plan(self, points: int) -> None:
-        """A path begins; after it, about ``points`` further points of paths follow."""
+        """Called when a path begins; about ``points`` points of later paths will follow it."""
 
     def start(self) -> Array | None:
         """Parameters at which the next solve begins; ``None`` for the default start."""

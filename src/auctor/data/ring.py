@@ -15,7 +15,7 @@ from auctor.data.shards import ALIGNMENT, ShardHeader
 
 #: Threads that read; two keep a disk busy while the products run. Set by hand.
 READERS = 2
-#: Buffers in addition to those being filled: the one in use.
+#: One further buffer: the one whose rows are being used.
 SPARE = 1
 #: Share of the machine's memory up to which the files stay in the page cache, so that the next pass
 #: need not read from the disk. Larger files are dropped from it: they would push out the pages of

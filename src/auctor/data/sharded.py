@@ -49,10 +49,10 @@ class Sharded:
     labels : (negative, positive), optional
         The labels behind -1 and +1; None where the targets are the labels themselves.
     factor : array, optional
-        Of every column: the data are ``X * factor``.
+        Factor of every column: the data are ``X * factor``.
     """
 
-    #: It stands where a matrix does, and is never copied.
+    #: Makes shards pass where code expects a matrix; the infinite size prevents dense copies.
     ndim = 2
     nnz = math.inf
 
@@ -106,6 +106,11 @@ class Sharded:
         return int(self._ends[-1])
 
     @property
+    def n_shards(self) -> int:
+        """Number of shards."""
+        return len(self._facts)
+
+    @property
     def n_columns(self) -> int:
         """Columns."""
         return self._facts[0].n_columns
@@ -143,7 +148,7 @@ class Sharded:
         return {
             "rows": self.n_rows,
             "columns": self.n_columns,
-            "shards": len(self._facts),
+            "shards": self.n_shards,
             "checksum": zlib.crc32(np.array(sums, dtype="<i8").tobytes(), labels),
         }
 
@@ -279,7 +284,7 @@ def open_shards(
 
 def check_entries(data: Sharded) -> None:
     """Refuse NaN, infinity and huge entries, by shard and row."""
-    answers = data.workers.each("largest", [()] * len(data._facts))
+    answers = data.workers.each("largest", [()] * data.n_shards)
     for shard, (size, row) in enumerate(answers):
         if not size < LARGEST:
             raise DataError(

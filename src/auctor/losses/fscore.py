@@ -120,39 +120,23 @@ class FBeta(SmoothedByWidth, Contingency):
 
     def _smoothed(self, pos: _Class, neg: _Class) -> tuple[float, FloatArray, FloatArray]:
         """Value, and flipped shares of positives and negatives: weighted means over levels of F."""
-        found = self._mixture(pos.side, neg.side)
+        found = _Mixture.of(self, pos.side, neg.side)
         flip_pos = _ramps(pos, found.up * found.mu, found.weight, found.ramp)
         flip_neg = _ramps(neg, found.phi * found.mu, found.weight, found.ramp)
         return found.value, flip_pos, flip_neg
-
-    def _mixture(self, pos: fscore.RampSums, neg: fscore.RampSums) -> _Mixture:
-        """Levels of F with a non-negligible weight at these scores."""
-        ramp = RAMP_PART * self.width
-        fine = max(FEWEST_HALVINGS, math.ceil(math.log2(1.0 / LEVEL_PART / self.width)))
-        entropy = math.log(2.0**fine + 1.0)
-        temperature = LEVEL_PART * self.width / entropy
-        table = fscore.levels(pos, neg, self.factor, ramp, fine, temperature)
-        top = float(table[:, fscore.VALUE].max())
-        weight = np.exp((table[:, fscore.VALUE] - top) / temperature)
-        total = float(weight.sum())
-        chosen = weight > LIGHTEST_LEVEL * total
-        value = top + temperature * (math.log(total) - entropy)
-        return _Mixture(
-            value, table[chosen].T.copy(), weight[chosen] / total, self.factor, ramp, temperature
-        )
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores, which are sorted once."""
         if not np.isfinite(scores).all():
             return ShiftedScores(self, scores, target)
-        return _Shifts(self, *_ordered(scores, target))
+        return _FBetaShifts(self, *_ordered(scores, target))
 
     def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
         """Generalised Hessian of the smoothed form; a product takes O(n) after a sort."""
         if not self.smooth:
             raise lacking(self, "the curvature")
         pos, neg = _ordered(scores, target)
-        return level_curvature(scores.shape[0], pos, neg, self._mixture(pos.side, neg.side))
+        return level_curvature(scores.shape[0], pos, neg, _Mixture.of(self, pos.side, neg.side))
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """An upper bound, tight at gradients of the exact loss; infinite for flips outside [0, 1].
@@ -176,7 +160,7 @@ class FBeta(SmoothedByWidth, Contingency):
         if not self.smooth or not np.isfinite(scores).all():
             return None
         pos, neg = (kind.side for kind in _ordered(scores, target))
-        found = self._mixture(pos, neg)
+        found = _Mixture.of(self, pos, neg)
         missed, false = found.table[fscore.FLIPPED : fscore.ON_RAMP]
         hit = self.factor * np.maximum(pos.mass[-1] - missed, 0.0)
         misses = np.maximum((self.factor - 1.0) * missed + false, TINY)
@@ -219,6 +203,23 @@ class _Mixture(NamedTuple):
     ramp: float
     temperature: float
 
+    @classmethod
+    def of(cls, loss: FBeta, pos: fscore.RampSums, neg: fscore.RampSums) -> _Mixture:
+        """Levels of F with a non-negligible weight at these scores."""
+        ramp = RAMP_PART * loss.width
+        fine = max(FEWEST_HALVINGS, math.ceil(math.log2(1.0 / LEVEL_PART / loss.width)))
+        entropy = math.log(2.0**fine + 1.0)
+        temperature = LEVEL_PART * loss.width / entropy
+        table = fscore.levels(pos, neg, loss.factor, ramp, fine, temperature)
+        top = float(table[:, fscore.VALUE].max())
+        weight = np.exp((table[:, fscore.VALUE] - top) / temperature)
+        total = float(weight.sum())
+        chosen = weight > LIGHTEST_LEVEL * total
+        value = top + temperature * (math.log(total) - entropy)
+        return cls(
+            value, table[chosen].T.copy(), weight[chosen] / total, loss.factor, ramp, temperature
+        )
+
     @property
     def mu(self) -> FloatArray:
         """Multipliers of the constraints F <= phi."""
@@ -242,7 +243,7 @@ class _Mixture(NamedTuple):
         return np.where(free, self.weight / np.where(free, bend, 1.0), 0.0)
 
 
-class _Shifts:
+class _FBetaShifts:
     """F-beta as a function of a constant added to all scores."""
 
     def __init__(self, loss: FBeta, pos: _Class, neg: _Class) -> None:
@@ -272,7 +273,7 @@ class _Shifts:
         if self._last is None or self._last[0] != t:
             pos, neg = self._sides
             moved = pos._replace(value=pos.value + t), neg._replace(value=neg.value - t)
-            self._last = t, self._loss._mixture(*moved)
+            self._last = t, _Mixture.of(self._loss, *moved)
         return self._last[1]
 
     def root(self) -> float | None:

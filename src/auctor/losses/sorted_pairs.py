@@ -103,7 +103,7 @@ class SortedEvaluation(Evaluation):
         if isinstance(near, SortedEvaluation):
             self._classes = near.classes_for(self)
             if self._classes is None:
-                near._classes = None  # frees its memory
+                near.forget()
 
     @property
     def classes(self) -> SortedClasses:
@@ -111,6 +111,10 @@ class SortedEvaluation(Evaluation):
         if self._classes is None:
             self._classes = SortedClasses.of(self.scores, self.target, self.margin)
         return self._classes
+
+    def forget(self) -> None:
+        """Free the memory of the sorted classes; they are sorted again if asked for."""
+        self._classes = None
 
     def classes_for(self, other: SortedEvaluation) -> SortedClasses | None:
         """The sorted classes if another evaluation needs the same order, else ``None``.

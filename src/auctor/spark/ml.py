@@ -46,6 +46,7 @@ from auctor.spark.workers import SparkWorkers, from_spark
 
 
 def _param(name: str, doc: str, convert: Any) -> Any:
+    """A parameter of a class. Its parent is set by Spark, for which `_dummy` is the only way."""
     return Param(Params._dummy(), name, doc, convert)
 
 
@@ -219,6 +220,7 @@ class _Reader(MLReader[Any]):
             file = Path(folder) / "model.auctor"
             file.write_bytes(base64.b64decode(kept["auctor"]))
             model = self.kind(load(file))
+        # Every reader of pyspark restores the identifier so: `Params` has no public way.
         model._resetUid(kept["uid"])
         DefaultParamsReader.getAndSetParams(model, kept)
         return model

@@ -21,8 +21,8 @@ BLOCK = 64
 #: Levels whose weight is below exp(-CUT) of the largest are not searched: exp(-45) = 3e-20 is far
 #: below machine epsilon.
 CUT = 45.0
-#: Number of levels from which the grid of levels is not refined: so many remain only where the
-#: scores are too large to distinguish levels. Set by hand; it bounds time and memory.
+#: Number of levels from which the grid of levels is not refined: more levels than this occur only
+#: if scores are too large to tell levels apart. Set by hand; it bounds time and memory.
 MOST_LEVELS = 1 << 15
 #: Column of a table of levels: the level of F itself.
 PHI = 0
