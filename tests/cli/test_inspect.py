@@ -20,7 +20,7 @@ def inspect(capsys, *arguments):
 def test_a_trained_model(trained, capsys):
     found = inspect(capsys, trained, "--top", "2")
     saved = read_saved(trained)
-    model = saved.of_columns("inspect").model
+    model = saved.model.model_
     assert found["class"] == "MetricClassifierCV"
     assert found["version"] == auctor.__version__
     assert found["metric"] == "auc"

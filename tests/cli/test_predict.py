@@ -334,14 +334,28 @@ def test_evaluate_needs_the_labels_of_the_model(model, more_clicks, tmp_path, ca
     assert "clicked" in refused(capsys, "evaluate", model, "bare.csv")
 
 
-def test_it_needs_no_scikit_learn(trained, table, tmp_path):
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["predict", "MODEL", "TABLE", "--out", "p.csv", "-q"],
+        ["evaluate", "MODEL", "TABLE"],
+        ["inspect", "MODEL"],
+        ["train", "TABLE", "--label", "bought", "--strength", "0.1", "-q"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_it_needs_no_scikit_learn(command, trained, table, tmp_path):
+    paths = {"MODEL": str(trained), "TABLE": str(table)}
+    words = [paths.get(word, word) for word in command]
     code = (
         "import sys; from auctor.cli.main import main; "
-        f"code = main(['predict', {str(trained)!r}, {str(table)!r}, '--out', 'p.csv', '-q']); "
-        "assert 'sklearn' not in sys.modules; sys.exit(code)"
+        f"code = main({words!r}); assert 'sklearn' not in sys.modules; "
+        "rooms = {'auctor.online', 'auctor.hierarchy', 'auctor.tune', 'auctor.kernel_machine'}; "
+        "assert not rooms & sys.modules.keys(); sys.exit(code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "p.csv").read_text().count("\n") == 241
+    if command[0] == "predict":
+        assert (tmp_path / "p.csv").read_text().count("\n") == 241

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,9 +27,7 @@ from auctor.cli.output import column_table, console, echo_json
 from auctor.cli.reading import Reading, read
 
 if TYPE_CHECKING:
-    from auctor.saved import Saved
     from auctor.tables.read import Table
-    from auctor.tables.schema import Schema
 
 WHO = "auctor inspect"
 #: Largest number of different labels whose counts are shown. Set by hand: a longer line is hard to
@@ -78,9 +75,9 @@ def inspect(
     For data it also gives the warnings of auctor train: columns that probably need an option.
     """
     if is_model(path):
-        from auctor.saved import read_saved
+        from auctor.saved import describe_file
 
-        found = describe_model(read_saved(path).of_columns(WHO), path, top)
+        found = describe_file(path, top=top, who=WHO)
         show = _show_model
     else:
         # One bucket per column of text: categories are counted, not encoded.
@@ -105,109 +102,6 @@ def is_model(path: str) -> bool:
 
 
 # --- models ---------------------------------------------------------------------------------------
-
-
-def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
-    """The contents of a model file as plain values, with the ``top`` largest weights."""
-    from auctor.training.calibrate import log_odds
-
-    model, notes = saved.model, saved.notes
-    params = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
-    found = {
-        "file": path,
-        "class": type(model).__name__,
-        "version": saved.meta["version"],
-        "format": saved.meta["format"],
-        "metric": params.get("metric", params.get("loss", "auc")),
-        "surrogate": getattr(model, "surrogate_", None) or params.get("surrogate", "auto"),
-        "params": params,
-        **_fit(model),
-        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
-        "calibrated": hasattr(model, "calibrators_"),
-        "log_odds": log_odds(getattr(model, "metric", None), getattr(model, "calibrate", None)),
-        **_weights(saved, top),
-        "schema": saved.schema,
-    }
-    kept = ("command", "data", "test", "seconds", "interrupted", "warnings")
-    return found | {name: notes.get(name) for name in kept}
-
-
-def _plain(value: Any) -> Any:
-    """The value of a parameter; an object or an array becomes text."""
-    plain = value is None or isinstance(value, bool | int | float | str | Mapping)
-    return value if plain else " ".join(repr(value).split())
-
-
-def _fit(model: Any) -> dict[str, Any]:
-    """How the model was fitted: the largest gap of its problems, or the rows it has seen."""
-    found: dict[str, Any] = {}
-    if hasattr(model, "strength_"):
-        found["strength"] = float(model.strength_)
-    elif hasattr(model, "strength"):
-        found["strength"] = _plain(model.strength)
-    solutions = getattr(model, "solution_", None)
-    if solutions is not None:
-        worst = max(
-            solutions if isinstance(solutions, list) else [solutions], key=lambda one: one.gap
-        )
-        found |= {
-            "gap": worst.gap,
-            "certified": worst.certified,
-            "status": worst.status.value,
-            "solver": worst.solver,
-            "n_iter": worst.n_iter,
-        }
-    if hasattr(model, "rows_seen_"):
-        found["rows_seen"] = int(model.rows_seen_)
-    return found
-
-
-def _weights(saved: Saved, top: int) -> dict[str, Any]:
-    """Intercepts, thresholds and the largest weights.
-
-    Signs are those of the positive class, which may be the first of the two classes.
-    """
-    import numpy as np
-
-    from auctor.training.evaluate import schema_for
-    from auctor.training.targets import code_of
-
-    model = saved.model
-    columns = int(model.n_features_in_), getattr(model, "feature_names_in_", None)
-    schema = schema_for(*columns, saved.schema)
-    names = schema.feature_names
-    curved = hasattr(model, "importances_")  # an additive model
-    coef = np.atleast_2d(model.importances_ if curved else model.coef_)
-    classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
-    towards, sign, positive = classes, 1.0, None
-    if len(classes) == 2:  # the model's own signs are those of the second class
-        code = code_of(model.classes_, getattr(model, "pos_label_", None))
-        positive, sign = classes[code], 1.0 if code else -1.0
-        towards = [positive]
-    if curved:  # importances have no sign
-        towards = [None]
-        names = None if names is None else model.to_model().part_names(names)
-    coef = (1.0 if curved else sign) * coef + 0.0
-    threshold = getattr(model, "threshold_", None)
-    return {
-        "positive": positive,
-        "curved": curved,
-        "intercept": (sign * np.atleast_1d(model.intercept_)).tolist(),
-        "threshold": None if threshold is None else (sign * np.atleast_1d(threshold)).tolist(),
-        "n_features": int(coef.shape[1]),
-        "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
-        "top": [
-            {"class": name, "features": _top(row, names, schema, top)}
-            for name, row in zip(towards, coef, strict=True)
-        ],
-    }
-
-
-def _top(row: Any, names: Any, schema: Schema, top: int) -> tuple[Any, ...]:
-    """The ``top`` columns of largest absolute weight."""
-    from auctor.reports.build import weights
-
-    return weights(row, names, top, schema.first_index).top if top else ()
 
 
 def _show_model(found: dict[str, Any], top: int) -> None:

@@ -62,14 +62,14 @@ from auctor.cli.options import (
 from auctor.cli.output import console, echo_json, show_model
 from auctor.cli.parameters import table_parameters
 from auctor.cli.reading import Reading
-from auctor.cli.shards import (
+from auctor.cli.train_shards import (
     CheckpointFile,
     Memory,
     ShardJob,
     is_shards,
     refuse_for_shards_only,
     refuse_others,
-    train_shards,
+    train_on_shards,
 )
 from auctor.cli.train_table import WHO, TableJob, train_table
 from auctor.core.files import check_destination
@@ -156,7 +156,7 @@ def train(
         refuse_others({**others, f"model {model}": model != "linear"})
         shards = ShardJob(data, memory, checkpoint, positive, standardise, out, command,
                           as_json, quiet)  # fmt: skip
-        return train_shards(shards, table)
+        return train_on_shards(shards, table)
     refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
     reading = Reading.of(ctx, WHO, missing=table.missing_rule(), check=True)
     job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,

@@ -184,20 +184,20 @@ def _count_rows(
 
 def _save(job: TableJob, table: TableParameters, run: Run, found: dict[str, Any] | None) -> None:
     """Write the model file: with the columns of the table, or the model alone if it has none."""
-    from auctor.estimators import TableClassifier
-    from auctor.estimators.fitted import as_estimator
-    from auctor.saved import save
+    from dataclasses import replace
 
-    schema, model = run.parts.schema, as_estimator(run.fitted)
+    from auctor.saved import save_fitted
+
+    schema, fitted = run.parts.schema, run.fitted
     notes = run.notes(found) | {"source": job.data, "source_rows": _n_rows(job, run.parts)}
     if not schema.columns:
-        save(model, job.out, schema=schema.to_json(), notes=notes)
+        save_fitted(fitted, job.out, schema=schema, notes=notes)
         return
     # The run has translated labels from text to the file's type, and an interrupted run has no
     # calibration: the saved classifier gets the parameters that its model was fitted with.
     changed = ("class_weight", "pos_label", "calibrate", "standardise")
-    params = vars(table) | {name: getattr(run.fitted.given, name) for name in changed}
-    save(TableClassifier(**params).adopt(model, schema), job.out, notes=notes)
+    table = replace(table, **{name: getattr(fitted.given, name) for name in changed})
+    save_fitted(fitted, job.out, schema=schema, table=table, notes=notes)
 
 
 # --- the report ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import Sharded, as_matrix, in_shards
 from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, refuse_masked
-from auctor.training.fitted import Fitted
+from auctor.training.fitted import Fitted, StrengthChoice
 from auctor.training.parameters import LinearParameters, parameters_of
 from auctor.training.train_model import check_given
 
@@ -258,6 +258,29 @@ class LinearEstimator(TableEstimator, LinearParameters):
         for name, value in found.items():
             setattr(self, name, value)
         return self
+
+    def to_fitted(self) -> Fitted[Any, Any]:
+        """The fitted model with its parameters and the search behind it: the inverse of `adopt`."""
+        known = vars(self)
+        last, choice = known.get("solution_"), None
+        if "best_index_" in known:
+            scored = known["strengths_"], known["scores_"], known["best_index_"]
+            choice = StrengthChoice(*scored, known.get("surrogate_"))
+        return Fitted(
+            self._given(),
+            self.to_model(),
+            [] if last is None else last if isinstance(last, list) else [last],
+            gap=known.get("gap_"),
+            n_iter=known.get("n_iter_"),
+            calibrators=known.get("calibrators_"),
+            search=choice,
+            strength=known.get("strength_"),
+            odds_slope=known.get("odds_slope_"),
+        )
+
+    def to_model(self) -> Any:
+        """The fitted model, which predicts without scikit-learn."""
+        raise NotImplementedError
 
     def _shown(self, model: Any) -> dict[str, Any]:
         """The numbers of a model, by the names of the attributes that show them."""

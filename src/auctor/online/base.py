@@ -293,6 +293,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
                 todo="Pass a bool.",
             )
 
+    def check_width(self, d: int) -> None:
+        """Raise for parameters that do not fit ``d`` columns; by default all of them do."""
+
     def reset(self) -> None:
         """Forget everything that was learned."""
         learned = ("state_", "_answers", "classes_", "n_features_in_", "feature_names_in_")

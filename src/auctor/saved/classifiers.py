@@ -12,7 +12,7 @@ from auctor.core.errors import DataError
 from auctor.core.files import AnyPath
 from auctor.core.types import Array, FloatArray
 from auctor.saved.models import AnyFitted
-from auctor.saved.store import WHOLE, of_pipeline, read_content
+from auctor.saved.store import of_pipeline, read_content
 from auctor.training.model import LinearModel, RegressionModel
 
 #: Classes of whole estimators whose scores of rows can be measured.
@@ -87,20 +87,17 @@ def read_classifier(path: AnyPath, *, who: str = "read_classifier") -> SavedClas
     Refuses regressors, and pipelines, whose steps are not part of the schema.
     """
     content = read_content(path)
-    name: str = content.meta["class"]
     model: LinearModel | RegressionModel | ScoredEstimator | None = None
     if content.steps is not None:
         raise of_pipeline(who)
-    if content.fitted is not None:
-        model = content.fitted.model
-    elif name in SCORED:
+    if content.name in SCORED:
         model = ScoredEstimator(content.estimator())
-    elif not any(name in home.NAMES for home in WHOLE):
-        model = content.model()
+    elif content.whole is None:
+        model = content.model(who)
     if model is None or isinstance(model, RegressionModel):
         raise DataError(
-            who, needs="a classifier", got=f"{name} in {path}", todo="Use auctor predict."
+            who, needs="a classifier", got=f"{content.name} in {path}", todo="Use auctor predict."
         )
     return SavedClassifier(
-        name, model, content.fitted, content.params, content.schema, content.notes
+        content.name, model, content.fitted, content.params, content.schema, content.notes
     )

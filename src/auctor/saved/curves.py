@@ -9,6 +9,7 @@ import numpy as np
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.codebook import MOST_CODES
 from auctor.saved.values import Arrays, Json, floats, need
+from auctor.training.additive_model import Curves
 from auctor.training.bins import Bins, ColumnBins, PairBins
 
 #: Arrays of a column; a file has each of them for all columns, concatenated.
@@ -17,9 +18,9 @@ _LISTS = ("cuts", "line", "share", "steps")
 _NUMBERS = ("middle", "scale", "low", "high")
 
 
-def describe_curves(model: Any, arrays: Arrays) -> Json:
+def describe_curves(model: Curves, arrays: Arrays) -> Json:
     """The bins of a model for a file; adds concatenated arrays of all columns to ``arrays``."""
-    bins, signs = model.bins_, model.signs_
+    bins, signs, bands = model.bins, model.signs, model.bands
     columns = bins.columns
     for name in _LISTS:
         kind = np.int64 if name == "steps" else np.float64
@@ -34,7 +35,6 @@ def describe_curves(model: Any, arrays: Arrays) -> Json:
             level.astype(np.int64) for level in pair.levels
         )
         arrays[f"pair.{k}.share"] = pair.share
-    bands = getattr(model, "bands_", None)
     if bands is not None:
         arrays["bins.bands"] = np.hstack([bands[j] for j in range(len(columns))])
     return {"pairs": len(bins.pairs), "bands": bands is not None}

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from auctor.data.matrices import dense_array, is_dense
+from auctor.saved.classes import class_of
 from auctor.saved.values import (
     Arrays,
     Json,
@@ -20,16 +21,6 @@ from auctor.saved.values import (
     floats,
     need,
 )
-
-#: Names of the estimators in files.
-NAMES = ("HierarchicalMultiLabel", "TopDownClassifier")
-
-
-def estimators() -> dict[str, type[Any]]:
-    """The estimator classes by name; imports scikit-learn."""
-    from auctor import hierarchy
-
-    return {name: getattr(hierarchy, name) for name in NAMES}
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
@@ -63,7 +54,7 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
     from auctor.hierarchy.nodes import NodeModels
     from auctor.hierarchy.taxonomy import Taxonomy
 
-    kind = estimators()[name]
+    kind = class_of(name)
     need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
     estimator = kind(**params)
     estimator.check_parameters()

@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from auctor.core.types import Array
 from auctor.data.matrices import is_dense
-from auctor.saved.models import describe_calibrator, estimator_class, read_calibrators
+from auctor.saved.classes import class_of
+from auctor.saved.models import describe_calibrator, read_calibrators
 from auctor.saved.values import (
     Arrays,
     Json,
@@ -25,14 +26,6 @@ from auctor.saved.values import (
     number,
     whole,
 )
-
-#: Names of the estimators in files.
-NAMES = ("KernelClassifier", "KernelRegressor")
-
-
-def estimators() -> dict[str, type[Any]]:
-    """The estimator classes by name; imports scikit-learn."""
-    return {name: estimator_class(name) for name in NAMES}
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
@@ -72,7 +65,7 @@ def _described_rows(matrix: Any, arrays: Arrays) -> Json:
 
 def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
     """The estimator that a file describes, checked; removes what it reads from the arguments."""
-    kind = estimators()[name]
+    kind = class_of(name)
     need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
     estimator = kind(**params)
     estimator.check_parameters()

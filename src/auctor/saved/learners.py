@@ -4,73 +4,109 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from auctor import online
-from auctor.online.base import OnlineClassifier
-from auctor.online.state import check_state
-from auctor.saved.values import Arrays, Json, encoded_array, floats, labels, need, whole
+from auctor.core.types import Array, FloatArray
+from auctor.saved.classes import class_of
+from auctor.saved.values import (
+    Arrays,
+    Json,
+    decoded,
+    decoded_matrix,
+    encoded_array,
+    encoded_matrix,
+    floats,
+    labels,
+    need,
+    whole,
+)
 from auctor.training.model import LinearModel
 
 #: Counters of a learner, without the underscore at the end.
 COUNTS = ("rows_seen", "skipped_rows")
 
 
-@cache
-def learners() -> dict[str, type[Any]]:
-    """The classes of the learners, by name."""
-    exported = (getattr(online, name) for name in online.__all__)
-    classes = [thing for thing in exported if isinstance(thing, type)]
-    return {
-        kind.__name__: kind
-        for kind in classes
-        if issubclass(kind, OnlineClassifier) and kind is not OnlineClassifier
-    }
-
-
 def describe(learner: Any, arrays: Arrays) -> Json:
-    """The state of a learner as JSON; adds its arrays to ``arrays``."""
+    """The state of a learner, and the weights with which it predicts, as JSON; adds its arrays."""
     arrays.update({f"state.{name}": np.asarray(array) for name, array in learner.state_.items()})
+    coef, intercept = _weights(learner, int(learner.n_features_in_))
     return {
         "classes": encoded_array(learner.classes_, "classes", arrays),
         "state": sorted(learner.state_),
         **{name: int(getattr(learner, f"{name}_")) for name in COUNTS},
+        "coef": encoded_matrix(coef, "coef", arrays),
+        "intercept": encoded_array(intercept, "intercept", arrays),
     }
 
 
-def read_learner(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
-    """The learner that a file describes, checked; removes what it reads from the arguments."""
-    kind = learners()[name]
-    need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
-    learner = kind(**params)
-    learner.check_params()
-    classes = labels(fitted.pop("classes"), arrays)
-    need(classes.size == 2, "two classes")
-    state = {key: arrays.pop(f"state.{key}") for key in fitted.pop("state")}
-    check_state(learner, state, d)
-    if isinstance(learner, online.Spam):
-        learner.penalty_arrays(d)  # refuses a penalty that does not fit the columns
-    learner.classes_ = classes
-    learner.adopt(state, d)
-    for count in COUNTS:
-        setattr(learner, f"{count}_", whole(fitted.pop(count)))
+def _weights(learner: Any, d: int) -> tuple[FloatArray, FloatArray]:
+    """The finite weights and intercept with which a learner predicts now."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        floats(learner.coef_, (1, d))
-        floats(learner.intercept_, (1,))
-    return learner
+        return floats(learner.coef_, (1, d)), floats(learner.intercept_, (1,))
 
 
-def as_model(learner: Any, feature_names: tuple[str, ...] | None) -> LinearModel:
-    """The linear model with which a learner predicts now."""
-    return LinearModel(
-        coef=learner.coef_,
-        intercept=learner.intercept_,
-        classes=learner.classes_,
-        threshold=np.zeros(1),
-        feature_names=feature_names,
-        who=type(learner).__name__,
-    )
+@dataclass(frozen=True, eq=False)
+class SavedLearner:
+    """The parts of a learner in a file: its state, and the weights with which it predicts."""
+
+    name: str
+    params: dict[str, Any]
+    n_features: int
+    classes: Array
+    state: dict[str, Array]
+    counts: dict[str, int]
+    weights: tuple[FloatArray, FloatArray] | None = None
+
+    @classmethod
+    def read(
+        cls, name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays
+    ) -> SavedLearner:
+        """Read the parts; removes what it reads from the arguments."""
+        classes = labels(fitted.pop("classes"), arrays)
+        need(classes.size == 2, "two classes")
+        state = {key: arrays.pop(f"state.{key}") for key in fitted.pop("state")}
+        counts = {count: whole(fitted.pop(count)) for count in COUNTS}
+        found = cls(name, params, d, classes, state, counts)
+        if "coef" not in fitted:  # an older file: the class derives the weights from the state
+            return replace(found, weights=_weights(found.learner(), d))
+        coef = decoded_matrix(fitted.pop("coef"), (1, d), arrays)
+        intercept = floats(decoded(fitted.pop("intercept"), arrays), (1,))
+        return replace(found, weights=(coef, intercept))
+
+    def learner(self) -> Any:
+        """The learner, checked, which can continue to learn; imports scikit-learn."""
+        from auctor.online.state import check_state
+
+        kind = class_of(self.name)
+        known = set(inspect.signature(kind).parameters)
+        need(self.params.keys() <= known, "parameters of this version")
+        learner = kind(**self.params)
+        learner.check_params()
+        check_state(learner, self.state, self.n_features)
+        learner.check_width(self.n_features)
+        learner.classes_ = self.classes
+        learner.adopt(self.state, self.n_features)
+        for name, count in self.counts.items():
+            setattr(learner, f"{name}_", count)
+        found = _weights(learner, self.n_features)
+        stated = found if self.weights is None else self.weights
+        same = all(np.array_equal(one, other) for one, other in zip(found, stated, strict=True))
+        need(same, "the weights of its state")
+        return learner
+
+    def model(self, feature_names: tuple[str, ...] | None) -> LinearModel:
+        """The linear model with which the learner predicts now."""
+        assert self.weights is not None
+        coef, intercept = self.weights
+        return LinearModel(
+            coef=coef,
+            intercept=intercept,
+            classes=self.classes,
+            threshold=np.zeros(1),
+            feature_names=feature_names,
+            who=self.name,
+        )

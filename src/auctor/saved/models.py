@@ -6,7 +6,6 @@ of labels, and parameters as in `fit`. Only `as_estimator` and `as_table` need s
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import fields
 from typing import Any, TypeAlias
 
@@ -29,8 +28,9 @@ from auctor.saved.values import (
     number,
     whole,
 )
+from auctor.tables.schema import Schema
 from auctor.training.additive import CurveParameters
-from auctor.training.additive_model import with_curves
+from auctor.training.additive_model import Curves, with_curves
 from auctor.training.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
 from auctor.training.fitted import Fitted, StrengthChoice
 from auctor.training.model import LinearModel, RegressionModel
@@ -40,7 +40,7 @@ from auctor.training.parameters import (
     SearchParameters,
     check_work,
 )
-from auctor.training.targets import code_of
+from auctor.training.table import TableParameters, model_parameters
 from auctor.training.train_model import KINDS
 
 #: A fitted classifier or regressor.
@@ -56,49 +56,49 @@ _SOLUTION_FLOATS = ("intercept", "value", "gap", "tol", "passes", "seconds")
 _SOLUTION_COUNTS = ("n_iter", "evaluations")
 
 
-# --- from an estimator ----------------------------------------------------------------------------
+# --- to a file ------------------------------------------------------------------------------------
 
 
-def describe(estimator: Any, arrays: Arrays) -> Json:
-    """The fitted attributes as JSON; adds their arrays to ``arrays``."""
-    solutions = getattr(estimator, "solution_", None)
-    if solutions is not None and not isinstance(solutions, list):
-        solutions = [solutions]
-    fitted = {
-        "coef": encoded_matrix(np.asarray(estimator.coef_, dtype=np.float64), "coef", arrays),
-        "gap": encoded(getattr(estimator, "gap_", None), "gap", arrays),
-        "n_iter": encoded(getattr(estimator, "n_iter_", None), "n_iter", arrays),
-        "solutions": None if solutions is None else _solutions(estimator, solutions, arrays),
+def describe(fitted: AnyFitted, arrays: Arrays) -> Json:
+    """A fitted model as JSON; adds its arrays to ``arrays``."""
+    model, solutions = fitted.model, fitted.solutions
+    regression = isinstance(model, RegressionModel)
+    coef = np.asarray(model.coef[0] if regression else model.coef, dtype=np.float64)
+    entry = {
+        "coef": encoded_matrix(coef, "coef", arrays),
+        "gap": encoded(fitted.gap, "gap", arrays),
+        "n_iter": encoded(fitted.n_iter, "n_iter", arrays),
+        "solutions": _solutions(model.coef, solutions, arrays) if solutions else None,
     }
-    if hasattr(estimator, "bins_"):
-        fitted["curves"] = describe_curves(estimator, arrays)
-        for name in ("strength", "odds_slope"):
-            fitted[name] = encoded(getattr(estimator, f"{name}_", None), name, arrays)
+    if isinstance(model, Curves):
+        entry["curves"] = describe_curves(model, arrays)
+        entry["strength"] = encoded(fitted.strength, "strength", arrays)
+        entry["odds_slope"] = encoded(fitted.odds_slope, "odds_slope", arrays)
     # A regressor has one number as intercept; a classifier has classes, thresholds and calibrators.
-    if not hasattr(estimator, "classes_"):
-        return fitted | {"intercept": encoded(float(estimator.intercept_), "intercept", arrays)}
-    fitted["classes"] = encoded_array(estimator.classes_, "classes", arrays)
-    fitted["positive"] = code_of(estimator.classes_, estimator.pos_label_)
-    for name in ("intercept", "threshold"):
-        array = np.asarray(getattr(estimator, f"{name}_"), dtype=np.float64)
-        fitted[name] = encoded_array(array, name, arrays)
-    calibrators = getattr(estimator, "calibrators_", None)
-    fitted["calibrators"] = (
+    if isinstance(model, RegressionModel):
+        return entry | {"intercept": encoded(float(model.intercept[0]), "intercept", arrays)}
+    entry["classes"] = encoded_array(model.classes, "classes", arrays)
+    entry["positive"] = model.positive
+    for name, array in (("intercept", model.intercept), ("threshold", model.threshold)):
+        entry[name] = encoded_array(np.asarray(array, dtype=np.float64), name, arrays)
+    entry["calibrators"] = (
         None
-        if calibrators is None
-        else [describe_calibrator(c, f"calibrator.{k}", arrays) for k, c in enumerate(calibrators)]
+        if fitted.calibrators is None
+        else [
+            describe_calibrator(one, f"calibrator.{k}", arrays)
+            for k, one in enumerate(fitted.calibrators)
+        ]
     )
-    if hasattr(estimator, "best_index_"):
-        for name in ("strengths", "scores"):
-            fitted[name] = encoded_array(getattr(estimator, f"{name}_"), name, arrays)
-        fitted["best_index"] = int(estimator.best_index_)
-        fitted["surrogate"] = getattr(estimator, "surrogate_", None)
-    return fitted
+    if fitted.search is not None:
+        entry["strengths"] = encoded_array(fitted.search.strengths, "strengths", arrays)
+        entry["scores"] = encoded_array(fitted.search.scores, "scores", arrays)
+        entry["best_index"] = int(fitted.search.best_index)
+        entry["surrogate"] = fitted.search.surrogate
+    return entry
 
 
-def _solutions(estimator: Any, solutions: list[Solution], arrays: Arrays) -> list[Json]:
+def _solutions(rows: Array, solutions: list[Solution], arrays: Arrays) -> list[Json]:
     """Solutions with their traces; coefficients only if they differ from those of the model."""
-    rows = np.atleast_2d(estimator.coef_)
     traces, made = [], []
     for k, solution in enumerate(solutions):
         same = k < rows.shape[0] and np.array_equal(rows[k], solution.coef)
@@ -315,28 +315,31 @@ def as_estimator(fitted: AnyFitted) -> Any:
     return made.as_estimator(fitted)
 
 
-def as_table(model: Any, params: Json, schema: Any) -> Any:
-    """The `TableClassifier` around a model of encoded columns; imports scikit-learn."""
-    from auctor.estimators import TableClassifier
-    from auctor.tables.schema import Schema
-
+def checked_table(params: Json, schema: Any, n_features: int) -> tuple[TableParameters, bool]:
+    """The parameters of a `TableClassifier`, checked, and whether its columns had names."""
     params = dict(params)
     named = params.pop("named")
     need(type(named) is bool, "columns with or without names")
-    known = inspect.signature(TableClassifier).parameters
-    need(params.keys() <= set(known), "only parameters that this version knows")
-    table = TableClassifier(**params)
-    table.make_model()  # checks the parameters
-    found = Schema.from_json(schema)
-    need(found.n_features == model.n_features_in_, "a schema of its columns")
-    table.adopt(model, found)
+    known = {one.name for one in fields(TableParameters) if one.init}
+    need(params.keys() <= known, "only parameters that this version knows")
+    table = TableParameters(**params)
+    model_parameters("TableClassifier", table)  # checks the parameters
+    need(isinstance(schema, dict), "a schema of its table")
+    need(Schema.from_json(schema).n_features == n_features, "a schema of its columns")
+    return table, named
+
+
+def as_table(model: Any, table: TableParameters, schema: Any, *, named: bool) -> Any:
+    """The `TableClassifier` around a model of encoded columns; imports scikit-learn."""
+    from auctor.estimators import TableClassifier
+
+    found = TableClassifier(**parameter_values(table)).adopt(model, Schema.from_json(schema))
     if not named:
-        del table.feature_names_in_
-    return table
+        del found.feature_names_in_
+    return found
 
 
-def estimator_class(name: str) -> Any:
-    """The estimator of a name; imports scikit-learn."""
-    from auctor import estimators
-
-    return getattr(estimators, name)
+def parameter_values(given: LinearParameters) -> dict[str, Any]:
+    """The parameters by name, in alphabetical order, as scikit-learn's ``get_params`` has them."""
+    names = sorted(one.name for one in fields(given) if one.init)
+    return {name: getattr(given, name) for name in names}

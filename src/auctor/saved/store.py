@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,9 +15,14 @@ from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
 from auctor.saved import hierarchical, kernel, models, pipelines
+from auctor.saved import learners as learner_files
+from auctor.saved.classes import CLASSES, HIERARCHICAL, KERNEL, class_of
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
+from auctor.tables.schema import Schema
 from auctor.training.model import LinearModel, RegressionModel
-from auctor.training.train_model import KINDS
+from auctor.training.parameters import parameters_of
+from auctor.training.table import TableParameters
+from auctor.training.train_model import KINDS, kind_of
 
 #: Version of the file format that is written; older versions can be read.
 FORMAT = 1
@@ -36,8 +42,8 @@ _TOP = {
 }
 #: Optional keys: the parameters of a `TableClassifier`, the steps of a pipeline.
 _MORE = {"table", "steps"}
-#: Modules of estimators that are not linear models; each saves and loads whole estimators.
-WHOLE = (hierarchical, kernel)
+#: Modules that save and load whole estimators, by class: these are not linear models.
+WHOLE = {**dict.fromkeys(HIERARCHICAL, hierarchical), **dict.fromkeys(KERNEL, kernel)}
 #: Exceptions that invalid contents of a file may cause in constructors, checks and look-ups.
 _INVALID = (
     AuctorError,
@@ -69,15 +75,6 @@ class Saved(NamedTuple):
     schema: dict[str, Any] | None
     notes: dict[str, Any]
     meta: dict[str, Any]
-
-    def of_columns(self, who: str) -> Saved:
-        """The contents with the inner model of encoded columns in place of a `TableClassifier`.
-
-        Refuses a pipeline, because its steps are not part of ``schema``.
-        """
-        if self.meta.get("steps") is not None:
-            raise of_pipeline(who)
-        return self._replace(model=getattr(self.model, "model_", self.model))
 
 
 def of_pipeline(who: str) -> DataError:
@@ -137,6 +134,50 @@ def save(
     schema = described.pop("schema") if schema is None else schema
     if notes is None and getattr(model, "notes_", None):
         notes = {"warnings": model.notes_}
+    _write(path, described, arrays, schema, notes)
+
+
+def save_fitted(
+    fitted: models.AnyFitted,
+    path: AnyPath,
+    *,
+    schema: Schema | None = None,
+    table: TableParameters | None = None,
+    notes: Mapping[str, Any] | None = None,
+) -> None:
+    """Write what a training function returned, as `save` writes its estimator.
+
+    Nothing of scikit-learn is imported.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        Of `auctor.training.train_model`.
+    path : path
+    schema : Schema, optional
+        How the columns of a table become those of the model.
+    table : TableParameters, optional
+        Parameters of the `TableClassifier` that the file is loaded as; needs ``schema``.
+    notes : mapping, optional
+        As in `save`.
+    """
+    check_destination(path, who="save")
+    arrays: Arrays = {}
+    described = _described_fit(fitted, arrays)
+    if table is not None:
+        described["table"] = _described_table(table, arrays, named=True)
+    columns = None if schema is None else schema.to_json()
+    _write(path, described, arrays, columns, notes)
+
+
+def _write(
+    path: AnyPath,
+    described: Json,
+    arrays: Arrays,
+    schema: Mapping[str, Any] | None,
+    notes: Mapping[str, Any] | None,
+) -> None:
+    """Write a description and its arrays, if they can be read again."""
     meta = {
         "format": FORMAT,
         **described,
@@ -146,7 +187,7 @@ def save(
     # Reading the description back before writing refuses models that could not be loaded.
     try:
         text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
-        Content.read(parse_json(text.encode()), dict(arrays)).estimator()
+        Content.read(parse_json(text.encode()), dict(arrays)).check()
     except _INVALID as error:
         raise ParameterError(
             "save",
@@ -169,29 +210,37 @@ def load(path: AnyPath) -> Any:
 def read_saved(path: AnyPath) -> Saved:
     """The model of a file, as `load` returns it, with its schema, notes and description."""
     content = read_content(path)
-    return Saved(content.estimator(), content.schema, content.notes, content.meta)
+    with _refusing(path):
+        return Saved(content.estimator(), content.schema, content.notes, content.meta)
 
 
 def read_model(path: AnyPath) -> LinearModel | RegressionModel:
     """The model of a file as arrays that predict, without scikit-learn.
 
-    A learner of `auctor.online` is read as the linear model with which it predicts now; this needs
-    scikit-learn, on which its class is based.
+    A learner of `auctor.online` is read as the linear model with which it predicts now. Older files
+    of learners have no weights: these need scikit-learn, on which the class of a learner is based.
     """
     content = read_content(path)
-    return replace(content.model(), schema=content.schema)
+    return replace(content.model("read_model"), schema=content.schema)
 
 
 def read_content(path: AnyPath) -> Content:
     """The checked contents of a file."""
     meta, arrays = read_archive(path, who="load", format=FORMAT)
-    try:
+    with _refusing(path):
         if meta.keys() - _MORE != _TOP:
             raise ValueError(f"a description with {sorted((meta.keys() - _MORE) ^ _TOP)[:9]}")
         if not isinstance(meta["schema"], dict | None) or not isinstance(meta["notes"], dict):
             raise ValueError("a schema or notes that are not objects")
+        return Content.read(meta, arrays)
+
+
+@contextmanager
+def _refusing(path: AnyPath) -> Iterator[None]:
+    """Turn the errors of invalid contents into the error of a damaged file."""
+    try:
         with np.errstate(invalid="ignore"):  # comparisons with a signalling NaN warn
-            return Content.read(meta, arrays)
+            yield
     except _INVALID as error:
         raise broken(path, "load", _short(error)) from error
 
@@ -199,29 +248,22 @@ def read_content(path: AnyPath) -> Content:
 # --- the contents of a file -----------------------------------------------------------------------
 
 
-def kinds() -> dict[str, type[Any]]:
-    """The classes of models that can be saved, by their names in files."""
-    from auctor.saved import learners
-
-    made = {name: models.estimator_class(name) for name in KINDS}
-    return made | learners.learners() | hierarchical.estimators() | kernel.estimators()
-
-
 def _describe(model: Any, arrays: Arrays) -> Json:
     """The description of a fitted model; adds its arrays to ``arrays``."""
     name = type(model).__name__
     if name == "TableClassifier" and hasattr(model, "model_"):
+        named = hasattr(model, "feature_names_in_")
+        table = parameters_of(TableParameters, model)
         return _describe(model.model_, arrays) | {
             "schema": model.schema_.to_json(),
-            "table": _encoded_params(model, "table", arrays)
-            | {"named": hasattr(model, "feature_names_in_")},
+            "table": _described_table(table, arrays, named=named),
         }
     if name == "Pipeline":
         return _describe(model[-1], arrays) | {"steps": pipelines.describe(model, arrays)}
-    if kinds().get(name) is not type(model):
+    if name not in CLASSES or class_of(name) is not type(model):
         raise ParameterError(
             "save",
-            needs=f"one of {', '.join(kinds())}, a TableClassifier or a pipeline of such",
+            needs=f"one of {', '.join(CLASSES)}, a TableClassifier or a pipeline of such",
             got=name,
             todo="Pass one of these.",
         )
@@ -229,71 +271,91 @@ def _describe(model: Any, arrays: Arrays) -> Json:
         raise ParameterError(
             "save", needs="a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
         )
+    if name in KINDS:
+        return _described_fit(model.to_fitted(), arrays)
     names = getattr(model, "feature_names_in_", None)
     return {
         "class": name,
-        "params": _encoded_params(model, "params", arrays),
+        "params": _encoded(model.get_params(deep=False), "params", arrays),
         "n_features_in": int(model.n_features_in_),
         "feature_names": None if names is None else [str(entry) for entry in names],
-        "fitted": _home(name).describe(model, arrays),
+        "fitted": WHOLE.get(name, learner_files).describe(model, arrays),
         "schema": None,
     }
 
 
-def _encoded_params(model: Any, where: str, arrays: Arrays) -> Json:
-    """The parameters of a model as JSON; adds their arrays to ``arrays``."""
-    params = model.get_params(deep=False)
+def _described_fit(fitted: models.AnyFitted, arrays: Arrays) -> Json:
+    """The description of a linear or additive model."""
+    names = fitted.model.feature_names
+    return {
+        "class": kind_of(fitted.given),
+        "params": _encoded(models.parameter_values(fitted.given), "params", arrays),
+        "n_features_in": fitted.model.n_features,
+        "feature_names": None if names is None else list(names),
+        "fitted": models.describe(fitted, arrays),
+        "schema": None,
+    }
+
+
+def _described_table(table: TableParameters, arrays: Arrays, *, named: bool) -> Json:
+    """The description of a `TableClassifier`, beside that of its model."""
+    return _encoded(models.parameter_values(table), "table", arrays) | {"named": named}
+
+
+def _encoded(params: Mapping[str, Any], where: str, arrays: Arrays) -> Json:
+    """Parameters as JSON; adds their arrays to ``arrays``."""
     return {key: encoded(value, f"{where}.{key}", arrays) for key, value in params.items()}
-
-
-def _home(name: str) -> Any:
-    """The module that saves and loads a class."""
-    from auctor.saved import learners
-
-    if name in KINDS:
-        return models
-    return next((home for home in WHOLE if name in home.NAMES), learners)
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """The contents of a file: ``fitted`` for a linear or additive model, ``learner`` for others."""
+    """The contents of a file.
+
+    One of the three is not ``None``: ``fitted`` for a linear or additive model, ``learner`` for one
+    of auctor.online, ``whole`` for the estimator itself, if it is of another kind.
+    """
 
     meta: Json
     fitted: models.AnyFitted | None
-    learner: Any
+    learner: learner_files.SavedLearner | None
+    whole: Any
     n_features: int
     feature_names: tuple[str, ...] | None
     params: dict[str, Any]
-    table: Json | None = None
+    table: TableParameters | None = None
+    named: bool = True
     steps: list[Any] | None = None
 
     @classmethod
     def read(cls, meta: Json, arrays: Arrays) -> Content:
         """Check a description and its arrays; invalid ones raise an exception of `_INVALID`."""
-        name, fitted, learner = meta["class"], None, None
+        name, fitted, learner, estimator = meta["class"], None, None, None
+        need(name in CLASSES, f"a class of this version, {name!r}")
         params = {key: decoded(value, arrays) for key, value in meta["params"].items()}
         d = whole(meta["n_features_in"], low=1)
         names = _checked_names(meta["feature_names"], d)
         rest = dict(meta["fitted"])
         if name in KINDS:
             fitted = models.read_fitted(name, params, d, names, rest, arrays)
-        elif any(name in home.NAMES for home in WHOLE):
-            learner = _home(name).read_estimator(name, params, d, rest, arrays)
+        elif name in WHOLE:
+            estimator = WHOLE[name].read_estimator(name, params, d, rest, arrays)
         else:
-            from auctor.saved.learners import learners, read_learner
-
-            need(name in learners(), f"a class of this version, {name!r}")
-            learner = read_learner(name, params, d, rest, arrays)
-        table = meta.get("table")
-        if table is not None:
-            table = {key: decoded(value, arrays) for key, value in table.items()}
-            need(isinstance(meta["schema"], dict), "a schema of its table")
+            learner = learner_files.SavedLearner.read(name, params, d, rest, arrays)
+        entry, table, named = meta.get("table"), None, True
+        if entry is not None:
+            entry = {key: decoded(value, arrays) for key, value in entry.items()}
+            table, named = models.checked_table(entry, meta["schema"], d)
         steps = meta.get("steps")
         steps = None if steps is None else pipelines.read(steps, arrays)
         # Reading removes entries and arrays: what is left belongs to nothing.
         need(not rest and not arrays, "all of it in place")
-        return cls(meta, fitted, learner, d, names, params, table, steps)
+        return cls(meta, fitted, learner, estimator, d, names, params, table, named, steps)
+
+    @property
+    def name(self) -> str:
+        """Class of the model."""
+        found: str = self.meta["class"]
+        return found
 
     @property
     def schema(self) -> dict[str, Any] | None:
@@ -306,40 +368,43 @@ class Content:
         """The notes that were saved with the model."""
         return dict(self.meta["notes"])
 
+    def check(self) -> None:
+        """Raise if the model could not be loaded; a linear or additive one was checked already."""
+        if self.fitted is None or self.steps is not None:
+            self.estimator()
+
     def estimator(self) -> Any:
-        """The model as it was saved."""
+        """The model as it was saved; imports scikit-learn."""
         if self.fitted is not None:
             found = models.as_estimator(self.fitted)
         else:
-            found = self.learner
+            found = self.whole if self.learner is None else self.learner.learner()
             found.n_features_in_ = self.n_features
             if self.feature_names is not None:
                 found.feature_names_in_ = np.array(self.feature_names, dtype=object)
         if self.table is not None:
-            return models.as_table(found, self.table, self.schema)
+            return models.as_table(found, self.table, self.schema, named=self.named)
         return found if self.steps is None else pipelines.made(self.steps, found)
 
-    def model(self) -> LinearModel | RegressionModel:
+    def model(self, who: str) -> LinearModel | RegressionModel:
         """The model as arrays that predict; refuses pipelines, hierarchies and kernel machines."""
         if self.steps is not None:
             raise DataError(
-                "read_model",
+                who,
                 needs="a model without steps of scikit-learn before it",
                 got="a pipeline",
                 todo="Use auctor.load.",
             )
         if self.fitted is not None:
             return self.fitted.model
-        if any(self.meta["class"] in home.NAMES for home in WHOLE):
-            raise ParameterError(
-                "read_model",
-                needs="a linear model of two or more classes",
-                got=self.meta["class"],
-                todo="Use auctor.load.",
-            )
-        from auctor.saved.learners import as_model
-
-        return as_model(self.learner, self.feature_names)
+        if self.learner is not None:
+            return self.learner.model(self.feature_names)
+        raise ParameterError(
+            who,
+            needs="a linear or additive model",
+            got=self.name,
+            todo="Use it in Python, with auctor.load.",
+        )
 
 
 def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:

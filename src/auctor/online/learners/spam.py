@@ -158,6 +158,10 @@ class Spam(OnlineClassifier):
             check_vector(self._who, "positive mean", positive, size=d),
         )
 
+    def check_width(self, d: int) -> None:
+        """Raise for a penalty that does not fit ``d`` columns."""
+        self.penalty_arrays(d)
+
     def penalty_arrays(self, d: int) -> SeparableSpec:
         """The arrays of the separable penalty, of length 1 if all columns have the same."""
         penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -15,25 +13,12 @@ from auctor.cli.output import console, echo_json, say, say_warning
 
 if TYPE_CHECKING:
     from auctor.data import Sharded
+    from auctor.training.fitted import FittedClassifier
     from auctor.training.table import TableParameters
 
 WHO = "auctor train"
 #: Bytes of each unit of size.
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-#: Parameters that define the problem, not the solver: a run resumes from a checkpoint only if they
-#: are the same.
-PROBLEM = (
-    "metric",
-    "surrogate",
-    "penalty",
-    "l1_ratio",
-    "strength",
-    "fit_intercept",
-    "standardise",
-    "class_weight",
-    "pos_label",
-)
-
 #: Memory for the rows that are read ahead, where no --memory is given. Set by hand.
 READ_AHEAD = "512MB"
 
@@ -127,92 +112,63 @@ def _refuse(given: dict[str, Any], needs: str, got: str, todo: str) -> None:
         raise ParameterError(WHO, needs=f"{needs} for --{refused[0]}", got=got, todo=todo)
 
 
-def train_shards(job: ShardJob, table: TableParameters) -> None:
+def train_on_shards(job: ShardJob, table: TableParameters) -> None:
     """Fit, measure on the training rows, and write the model; Ctrl-C writes the best one so far."""
-    from auctor.core.result import Status
     from auctor.data import open_shards
-    from auctor.estimators.fitted import unfitted
-    from auctor.saved import save
-    from auctor.training.checkpoint import Checkpoint
-    from auctor.training.parameters import LinearParameters
+    from auctor.saved import save_fitted
     from auctor.training.run import gathered
-    from auctor.training.table import model_parameters
+    from auctor.training.shards import shard_checkpoint, shard_parameters, train_shards
 
     refuse_others({"calibrate": table.calibrate})
     data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD))
+    given = shard_parameters(WHO, table, data, positive=job.positive, scale=job.standardise)
     if table.strength == "auto":
-        table = replace(table, strength=LinearParameters().strength)
         say(
-            f"strength {table.strength:g} is used: choosing it would take many passes over the "
+            f"strength {given.strength:g} is used: choosing it would take many passes over the "
             "shards. Set another with --strength."
         )
-    # Labels on the command line are text; those of the shards may be numbers.
-    scale = "auto" if job.standardise is None else job.standardise
-    table = replace(table, pos_label=_label(job.positive, data.labels), standardise=scale)
-    model = unfitted(model_parameters(WHO, table))
     start = time.perf_counter()
-    # A checkpoint is saved while the solver runs, and resumed only for the same rows and problem.
-    saving: AbstractContextManager[None] = nullcontext()
+    checkpoint = None
     if job.checkpoint is not None:
-        problem = {name: getattr(model, name) for name in PROBLEM}
-        checkpoint = Checkpoint(job.checkpoint, data.fingerprint(), problem)
-        saving = checkpoint.keeping()
+        checkpoint = shard_checkpoint(job.checkpoint, given, data)
         if checkpoint.resumed:
             say(f"resuming from {job.checkpoint}.")
     warned: list[Warning] = []
-    with saving, gathered(warned):
-        model.fit(data)
-    for one in warned:
+    with gathered(warned):
+        fitted = train_shards(WHO, given, data, checkpoint)
+    for one in [*warned, *fitted.warnings]:
         say_warning(one, "train")
-    found = _summary(job, model, data, time.perf_counter() - start)
-    save(model, job.out, notes=found)
+    found = _summary(job, fitted, data, time.perf_counter() - start)
+    save_fitted(fitted, job.out, notes=found)
     if job.as_json:
         echo_json(found)
     elif not job.quiet:
         _show(found)
-    if found["status"] == Status.INTERRUPTED.name.lower():
-        say(f"interrupted; the best model so far is saved in {job.out}: gap {model.gap_:.3g}.")
+    if fitted.interrupted:
+        say(f"interrupted; the best model so far is saved in {job.out}: gap {fitted.gap:.3g}.")
         raise typer.Exit(130)
 
 
-def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
-    """The label of the shards that is written like a text on the command line."""
-    from auctor.core.errors import ParameterError
-
-    if text is None or labels is None:
-        return text
-    by_text = {str(label): label for label in labels}
-    if text not in by_text:
-        raise ParameterError(
-            WHO,
-            needs=f"one of the labels {', '.join(by_text)}",
-            got=text,
-            todo="Correct {option}.",
-            option="pos_label",
-        )
-    return by_text[text]
-
-
-def _summary(job: ShardJob, model: Any, data: Sharded, seconds: float) -> dict[str, Any]:
+def _summary(
+    job: ShardJob, fitted: FittedClassifier, data: Sharded, seconds: float
+) -> dict[str, Any]:
     """The results of training as plain values."""
-    import numpy as np
-
-    solution = model.solution_
+    model, solution = fitted.model, fitted.solutions[0]
     return {
         "command": job.command,
         "metric": str(model.metric),
         "score": model.score(data, data.row_labels()),
-        "positive": model.pos_label_,
+        "positive": model.classes[model.positive],
         "rows": data.n_rows,
         "columns": data.n_columns,
         "gap": solution.gap,
         "certified": solution.certified,
         "status": solution.status.name.lower(),
         "solver": solution.solver,
-        "strength": model.strength,
+        "strength": fitted.given.strength,
         "passes": solution.passes,
         "n_iter": solution.n_iter,
-        "n_nonzero": int(np.count_nonzero(model.coef_)),
+        "n_nonzero": model.n_used,
         "seconds": seconds,
         "model": job.out,
         "checkpoint": job.checkpoint,

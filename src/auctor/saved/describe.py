@@ -1,0 +1,119 @@
+"""What a model file says about its model, as plain values for ``auctor inspect``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from auctor.core.files import AnyPath
+from auctor.core.result import Solution
+from auctor.reports.build import weights
+from auctor.saved.models import parameter_values
+from auctor.saved.store import Content, of_pipeline, read_content
+from auctor.tables.schema import Schema
+from auctor.training.additive_model import Curves
+from auctor.training.calibrate import log_odds
+from auctor.training.evaluate import schema_for
+from auctor.training.model import LinearModel, RegressionModel
+
+#: Notes of a file that are shown.
+NOTES = ("command", "data", "test", "seconds", "interrupted", "warnings")
+
+
+def describe_file(path: AnyPath, *, top: int, who: str = "describe_file") -> dict[str, Any]:
+    """The contents of the file of a linear or additive model, with the ``top`` largest weights.
+
+    Refuses pipelines, whose columns are not those of a table, and other models.
+    """
+    content = read_content(path)
+    if content.steps is not None:
+        raise of_pipeline(who)
+    model, fitted = content.model(who), content.fitted
+    params = content.params if fitted is None else parameter_values(fitted.given)
+    shown = {name: _plain(value) for name, value in params.items()}
+    search = None if fitted is None else fitted.search
+    chosen = None if search is None else search.surrogate
+    found = {
+        "file": str(path),
+        "class": content.name,
+        "version": content.meta["version"],
+        "format": content.meta["format"],
+        "metric": shown.get("metric", shown.get("loss", "auc")),
+        "surrogate": chosen or shown.get("surrogate", "auto"),
+        "params": shown,
+        **_fit(content, params),
+        "classes": None if isinstance(model, RegressionModel) else model.classes.tolist(),
+        "calibrated": fitted is not None and fitted.calibrators is not None,
+        "log_odds": log_odds(params.get("metric"), params.get("calibrate")),
+        **_weights(model, content.schema, top),
+        "schema": content.schema,
+    }
+    return found | {name: content.notes.get(name) for name in NOTES}
+
+
+def _plain(value: Any) -> Any:
+    """The value of a parameter; an object or an array becomes text."""
+    plain = value is None or isinstance(value, bool | int | float | str | Mapping)
+    return value if plain else " ".join(repr(value).split())
+
+
+def _fit(content: Content, params: Mapping[str, Any]) -> dict[str, Any]:
+    """How the model was fitted: the largest gap of its problems, or the rows it has seen."""
+    found: dict[str, Any] = {}
+    fitted, learner = content.fitted, content.learner
+    if fitted is not None and fitted.strength is not None:
+        found["strength"] = fitted.strength
+    elif "strength" in params:
+        found["strength"] = _plain(params["strength"])
+    if fitted is not None and fitted.solutions:
+        worst: Solution = max(fitted.solutions, key=lambda one: one.gap)
+        found |= {
+            "gap": worst.gap,
+            "certified": worst.certified,
+            "status": worst.status.value,
+            "solver": worst.solver,
+            "n_iter": worst.n_iter,
+        }
+    if learner is not None:
+        found["rows_seen"] = learner.counts["rows_seen"]
+    return found
+
+
+def _weights(
+    model: LinearModel | RegressionModel, stated: dict[str, Any] | None, top: int
+) -> dict[str, Any]:
+    """Intercepts, thresholds and the largest weights.
+
+    Signs are those of the positive class, which may be the first of the two classes.
+    """
+    schema = schema_for(model.n_features, model.feature_names, stated)
+    names, sign = schema.feature_names, model.sign
+    coef, towards, positive, threshold = sign * model.coef + 0.0, [None], None, None
+    if isinstance(model, LinearModel):
+        towards, threshold = model.classes.tolist(), (sign * model.threshold).tolist()
+        if model.binary:  # the model's own signs are those of the second class
+            positive = towards[model.positive]
+            towards = [positive]
+    curved = isinstance(model, Curves)
+    if isinstance(model, Curves):  # importances of curves have no sign
+        coef, towards = np.atleast_2d(model.bins.importances(model.coef)), [None]
+        names = None if names is None else model.part_names(names)
+    return {
+        "positive": positive,
+        "curved": curved,
+        "intercept": (sign * model.intercept).tolist(),
+        "threshold": threshold,
+        "n_features": int(coef.shape[1]),
+        "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
+        "top": [
+            {"class": name, "features": _top(row, names, schema, top)}
+            for name, row in zip(towards, coef, strict=True)
+        ],
+    }
+
+
+def _top(row: Any, names: Any, schema: Schema, top: int) -> tuple[Any, ...]:
+    """The ``top`` columns of largest absolute weight."""
+    return weights(row, names, top, schema.first_index).top if top else ()
