@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from auctor import MetricClassifier, metrics
 from auctor.boosting.contenders import boosted_contenders
 from auctor.core.errors import DataError, ParameterError
-from auctor.estimators import contenders
-from auctor.estimators.contenders import baseline_contenders, our_contenders, their_contenders
+from auctor.estimators.baselines import baseline_contenders
+from auctor.estimators.contenders import linear, our_contenders, their_contenders
 from auctor.training.contest import (
     OURS,
     THEIRS,
@@ -79,13 +79,11 @@ def test_strengths_mean_the_same_to_scikit_learn(data):
     for strength in (1e-2, 1e-4):
         ours = MetricClassifier("log_loss", strength=strength, standardise=False, tol=1e-10)
         ours.fit(X, hits)
-        theirs = contenders._logistic(None, strength, n, Rules()).set_params(tol=1e-10).fit(X, hits)
+        theirs = linear.logistic(None, strength, n, Rules()).set_params(tol=1e-10).fit(X, hits)
         assert theirs.coef_ == pytest.approx(ours.coef_, rel=1e-3, abs=1e-4)
         # C times a sum of squared hinges against a mean of them; without an intercept, which
         # liblinear penalises.
-        svc = contenders._linear_svc(strength, n, Rules()).set_params(
-            fit_intercept=False, tol=1e-10
-        )
+        svc = linear.linear_svc(strength, n, Rules()).set_params(fit_intercept=False, tol=1e-10)
         w = svc.set_params(max_iter=100_000).fit(X, hits).coef_.ravel()
         signs = np.where(hits, 1.0, -1.0)
         slack = np.maximum(0.0, 1.0 - signs * (X @ w))
@@ -99,7 +97,7 @@ def test_sparse_strengths_mean_the_same_to_scikit_learn(penalty, ratio, data):
     rules = Rules(penalty=penalty, l1_ratio=ratio)
     given = {"penalty": penalty, "l1_ratio": ratio, "strength": 0.03, "standardise": False}
     ours = MetricClassifier("log_loss", **given, tol=1e-10).fit(X, hits)
-    theirs = contenders._logistic(None, 0.03, hits.size, rules)
+    theirs = linear.logistic(None, 0.03, hits.size, rules)
     theirs.set_params(solver="saga", tol=1e-8).fit(X, hits)
     assert theirs.coef_ == pytest.approx(ours.coef_, rel=1e-3, abs=1e-4)
 
@@ -117,7 +115,7 @@ def test_their_strength_is_the_best_of_the_grid_by_the_metric(data):
     for strength in part.strengths:
         found = []
         for train, test in part.inner:
-            model = contenders._linear_svc(strength, train.size, rules).fit(
+            model = linear.linear_svc(strength, train.size, rules).fit(
                 part.matrix[train], part.hits[train]
             )
             scores = model.decision_function(part.matrix[train])
@@ -126,7 +124,7 @@ def test_their_strength_is_the_best_of_the_grid_by_the_metric(data):
             found.append(metrics.fbeta(part.hits[test], above))
         means.append(np.mean(found))
     assert fitted.strength == part.strengths[np.argmax(means)]
-    model = contenders._linear_svc(fitted.strength, part.hits.size, rules)
+    model = linear.linear_svc(fitted.strength, part.hits.size, rules)
     model.fit(part.matrix, part.hits)
     scores = model.decision_function(part.matrix)
     cut = metrics.best_threshold(part.hits, scores, "fbeta", 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-from auctor.estimators.contenders import tree_contender
+from auctor.estimators.contenders.trees import tree_contender
 from auctor.training.contest import Contender, Rules
 
 

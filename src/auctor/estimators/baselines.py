@@ -14,10 +14,12 @@ from auctor.core.types import Array
 from auctor.data import as_matrix
 from auctor.data.matrices import is_dense
 from auctor.data.preparation import column_scaling
-from auctor.estimators.contenders import baseline_contenders
+from auctor.estimators.contenders.constant import constant_contender
+from auctor.estimators.contenders.ours import log_loss_contender
+from auctor.estimators.contenders.trees import scikit_learn_trees
 from auctor.reports.trained_metric import Rival
 from auctor.training.additive_model import AdditiveModel
-from auctor.training.contest import Rules, make_part
+from auctor.training.contest import Contender, Rules, make_part
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
 from auctor.training.verdict import TREES
@@ -35,6 +37,15 @@ NOTES = {
     "log-loss": "a linear model with the same penalty, tuned by the metric",
     "boosted trees": "of scikit-learn with their own settings",
 }
+
+
+def baseline_contenders() -> dict[str, Contender]:
+    """The baselines that every model should beat, by their name in a report."""
+    return {
+        "constant score": constant_contender(),
+        "log-loss": log_loss_contender(),
+        "boosted trees": scikit_learn_trees(),
+    }
 
 
 def baselines(
@@ -88,9 +99,7 @@ def baselines(
         n_threads=params.get("n_threads"),
         seed=seed,
     )
-    if isinstance(
-        model, AdditiveModel
-    ):  # the baselines need numbers where an additive model allows missing ones
+    if isinstance(model, AdditiveModel):  # it accepts missing numbers, the baselines do not
         fill = SimpleImputer(keep_empty_features=True).fit(train)
         train, test = fill.transform(train), fill.transform(test)
     train, test = as_matrix(train, who=WHO), as_matrix(test, who=WHO)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from auctor import metrics
-from auctor.core.types import FloatArray, Target
+from auctor.core.types import Array, FloatArray, Target
 from auctor.training.metric import Chosen, Cut, check_count, resolve_cut
 from auctor.training.parameters import ClassifierParameters, states_cut
 
@@ -72,3 +72,26 @@ def thresholds(
             for target, column in zip(targets, scores().T, strict=True)
         ]
     )
+
+
+def unweighted_cut(chosen: Chosen) -> Cut | None:
+    """The threshold rule of a metric for rows without the class weights of the metric.
+
+    auctor trains on "cost" by weighting positives, so that the threshold of least weighted error
+    has the least cost. On unweighted rows that is the threshold of least cost.
+
+    Examples
+    --------
+    >>> from auctor.training.metric import resolve_metric
+    >>> unweighted_cut(resolve_metric("compare", "cost(10)", "auto"))
+    Cut(criterion='cost', value=10)
+    """
+    if chosen.name == "cost" and chosen.positive_weight is not None:
+        return Cut("cost", chosen.positive_weight(1.0))
+    return chosen.cut
+
+
+def unweighted_threshold(chosen: Chosen, hits: Array, scores: FloatArray) -> float:
+    """The threshold on the scores of rows by the rule of `unweighted_cut`; 0 without a rule."""
+    cut = unweighted_cut(chosen)
+    return 0.0 if cut is None else float(metrics.best_threshold(hits, scores, *cut))
