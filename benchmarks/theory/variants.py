@@ -14,9 +14,9 @@ from auctor.problem import Problem
 from auctor.solvers import Lhac
 from auctor.solvers.sparse.lhac import FEW, IMBALANCE, LhacState
 from auctor.solvers.sparse.models.lowrank import (
-    Candidate,
     Descent,
     Inner,
+    ModelStep,
     Subproblem,
     advance,
     budget,
@@ -102,7 +102,7 @@ class LineSearching(Lhac):
 class GradientSubproblem(Subproblem):
     """The model minimised by proximal gradient; a pass is one step, about as dear as a sweep."""
 
-    def solve(self, inner: Inner, *, scale: float, extra: float, passes: int) -> Candidate:
+    def solve(self, inner: Inner, *, scale: float, extra: float, passes: int) -> ModelStep:
         base, _, rows, hats = self.model
         l1, l2, lower, upper = self.spec
         # Largest eigenvalue relative to the diagonal part: those of a small matrix.
@@ -120,4 +120,4 @@ class GradientSubproblem(Subproblem):
         curve = (scale + extra) * float(d @ (base * d)) - scale * float((d @ rows) @ (d @ hats))
         w = self.origin.copy()
         w[self.index] = u
-        return Candidate(w, float(self.gradient @ d) + 0.5 * curve, passes * d.shape[0])
+        return ModelStep(w, float(self.gradient @ d) + 0.5 * curve, passes * d.shape[0])

@@ -31,7 +31,7 @@ def begun(problem, solver):
 
 def dense(state):
     everything = np.arange(state.point.w.size)
-    matrix = state.pairs if state.matrix is None else state.matrix
+    matrix = state.pairs if state.diagonal is None else state.diagonal
     return matrix.restrict(everything).matrix()
 
 
@@ -72,7 +72,7 @@ def test_diagonal_matrices_keep_the_condition_on_sigma(quadratic):
     away, ceiling, distance = state.point.w - best.coef, None, 0.0
     for _ in range(60):
         state = solver.step(problem, state)
-        held = state.sigma * state.scale * state.matrix.base
+        held = state.sigma * state.scale * state.diagonal.base
         if ceiling is None:
             distance = away @ (held * away)
         else:

@@ -198,8 +198,9 @@ def test_the_dual_image_does_not_drift():
     state = solver.init(problem, problem.start(), np.random.default_rng(0))
     for _ in range(300):
         state = solver.step(problem, state)
-    np.testing.assert_allclose(state.v, -problem.data.gradient(state.u), atol=1e-13)
-    np.testing.assert_allclose(state.w, state.v / 0.001, rtol=1e-12)
+    work = state.work
+    np.testing.assert_allclose(work.v, -problem.data.gradient(work.u), atol=1e-13)
+    np.testing.assert_allclose(work.w, work.v / 0.001, rtol=1e-12)
 
 
 # --- parameters ------------------------------------------------------------------------------

@@ -37,9 +37,9 @@ def everything(pairs):
 @pytest.mark.parametrize("power", [0.0, 2.0])
 def test_compact_form_equals_explicit_updates(count, shrink, power):
     metric = np.linspace(0.1, 1.0, P) ** power
-    ring, kept = LbfgsMatrix(M, P, 1.0, shrink=shrink, metric=metric), []
+    ring, kept = LbfgsMatrix(M, P, 1.0, metric=metric), []
     for s, t in stream(count):
-        assert ring.add(s, t)
+        assert ring.add(s, t, shrink=shrink)
         kept = [*kept, (s, t)][-M:]
         s, t = kept[-1]
         assert ring.theta == pytest.approx(shrink * (t @ (t / metric)) / (s @ t))
@@ -124,8 +124,11 @@ def test_spoilt_pairs_are_dropped():
     ring.core()
     ring.ss[0] = ring.ss[:, 0] = np.nan
     found = everything(ring)
-    assert ring.count == M - 1
     assert found.diagonal.min() > 0.0
+    assert (found.pairs, ring.count) == (M - 1, M)  # a restriction changes nothing
+    ring.keep(found.pairs)
+    assert ring.count == M - 1
+    np.testing.assert_array_equal(everything(ring).matrix(), found.matrix())
     ring.own[M - 1] *= -1e-3  # the newest pair now claims negative curvature
     np.testing.assert_array_equal(everything(ring).matrix(), ring.theta * np.eye(P))
 

@@ -226,10 +226,10 @@ def test_the_scale_gets_bolder_where_every_step_passes(monkeypatch):
     problem = Problem(Logistic(), L1(0.02 * top), data, fit_intercept=False)
     best = optimum(problem)
     bold = run(problem, Lhac(), best)
-    assert bold[-1].pairs.shrink < 0.3 * Lhac().theta_shrink
+    assert bold[-1].shrink < 0.3 * Lhac().theta_shrink
     monkeypatch.setattr("auctor.solvers.sparse.lhac.ACCEPTED_STEPS", 10**9)
     plain = run(problem, Lhac(), best)
-    assert plain[-1].pairs.shrink == Lhac().theta_shrink
+    assert plain[-1].shrink == Lhac().theta_shrink
     assert len(bold) < 0.7 * len(plain)
 
 

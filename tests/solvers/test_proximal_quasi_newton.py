@@ -11,7 +11,8 @@ from auctor.minimise import minimise
 from auctor.penalties import L1
 from auctor.problem import Problem
 from auctor.solvers import ProximalQuasiNewton
-from auctor.solvers.sparse.quasi_newton import EXACT_PASSES, theoretical_steps
+from auctor.solvers.sparse.matrices import Diagonal
+from auctor.solvers.sparse.quasi_newton import EXACT_PASSES, loss_diagonal, theoretical_steps
 
 EIGENVALUES = np.geomspace(0.05, 2.0, 30)
 
@@ -23,9 +24,9 @@ def run(problem, solver, steps, *, w0=None):
     everything = np.arange(problem.n_columns)
     for _ in range(steps):
         model = state.pairs.restrict(everything)
-        new = solver.step(problem, state)
         if solver.hessian == "diagonal":
-            model = new.matrix.restrict(everything)
+            model = Diagonal(loss_diagonal(problem, state.point, state.pairs)).restrict(everything)
+        new = solver.step(problem, state)
         yield state, new, new.scale * model.matrix() + new.extra * np.diag(model.base)
         if new.stalled:
             return

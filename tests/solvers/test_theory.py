@@ -15,8 +15,8 @@ from auctor.problem import Problem
 from auctor.solvers import Lhac, ProximalQuasiNewton
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
-    Candidate,
     Inner,
+    ModelStep,
     Subproblem,
     descend,
     survey,
@@ -49,7 +49,7 @@ class Sloppy:
             t = 0.5 * (low + high)
             low, high = (low, t) if value(t) <= value(1.0) + self.error else (t, high)
         t = 0.0 if value(0.0) <= value(1.0) + self.error else high
-        return Candidate(w + t * d, t * slope + 0.5 * t * t * curve, best.steps)
+        return ModelStep(w + t * d, t * slope + 0.5 * t * t * curve, best.steps)
 
 
 def sloppy_run(case, errors, matrix, *, rho):

@@ -15,9 +15,11 @@ class State:
     """State of a solver between steps; solvers derive their own state from it.
 
     All fields but the point are given by keyword, so that a derived class may add fields of its
-    own, with or without defaults, after the point. Steps make a new state. A field may be an object
-    that a step changes (arrays of dual variables, a bundle of cuts, a memory of pairs): copies of
-    it would cost more than the step, so only the latest state can be continued.
+    own, with or without defaults, after the point. Steps make a new state. What a step updates in
+    place, because a copy would cost more than the step, is an object of its own that says so: a
+    memory of pairs (`Memory`), a bundle of cuts (`Bundle`), the arrays of a dual point
+    (`DualWork`), the iterate of an epoch (`Iterate`). Only the latest of the states that share such
+    an object can be continued.
 
     Parameters
     ----------

@@ -35,9 +35,10 @@ class Memory:
         B = B_0 - G M^-1 G',   G = [B_0 S, T],   M = [[S'B_0 S, L], [L', -D]]
         B^-1 v = h + S R^-T (D r + T'B_0^-1 T r - T'h) - B_0^-1 T r,   h = B_0^-1 v, r = R^-1 S'v
 
-    A new pair overwrites the oldest row in place. B and its inverse have separate tables of inner
-    products, updated on use: two products of O(m p) per pair. Pairs are stored divided by ``|s|``,
-    which does not change B and keeps the small systems well scaled.
+    The states of a solver share one memory: `add`, `keep` and `clear` update it in place, and a new
+    pair overwrites the oldest. B and its inverse have separate tables of inner products, updated on
+    use: two products of O(m p) per pair. Pairs are stored divided by ``|s|``, which does not change
+    B and keeps the small systems well scaled.
 
     Parameters
     ----------
@@ -45,11 +46,8 @@ class Memory:
         Largest number of pairs.
     n_params : int
     theta : float > 0
-        Scale before the first pair; afterwards ``shrink t' diag(metric)^-1 t / s't`` of the latest
-        pair.
-    shrink : float > 0
-        Factor on the scale. Below 1, directions outside the pairs get less curvature and longer
-        steps. A change affects later pairs only.
+        Scale before the first pair; afterwards ``t' diag(metric)^-1 t / s't`` of the latest pair,
+        times the ``shrink`` it was added with.
     metric : (n_params,) array > 0, optional
         Relative curvature of the coordinates; all equal by default.
 
@@ -65,12 +63,11 @@ class Memory:
         n_params: int,
         theta: float = 1.0,
         *,
-        shrink: float = 1.0,
         metric: FloatArray | None = None,
     ) -> None:
         self.size, self.count, self._next = size, 0, 0
         self.metric = np.ones(n_params) if metric is None else metric
-        self.theta, self.shrink, self._first = theta, shrink, 0.0
+        self.theta, self._first = theta, 0.0
         self.steps, self.changes = np.zeros((size, n_params)), np.zeros((size, n_params))
         self.own = np.zeros(size)  # s_i't_i
         # Inner products for B (S'S in the metric, s_i't_j for i later than j) and for its inverse
@@ -85,8 +82,12 @@ class Memory:
         """Rows in use, oldest first."""
         return (self._next - self.count + np.arange(self.count)) % self.size
 
-    def add(self, s: FloatArray, t: FloatArray) -> bool:
-        """Store a pair in place of the oldest if its curvature is positive; returns whether."""
+    def add(self, s: FloatArray, t: FloatArray, *, shrink: float = 1.0) -> bool:
+        """Store a pair in place of the oldest if its curvature is positive; return whether so.
+
+        ``shrink`` is a factor on the scale. Below 1, directions outside the pairs get less
+        curvature and longer steps.
+        """
         product, s_s, t_t = float(s @ t), float(s @ s), float(t @ t)
         if not product > LEAST_CURVATURE * math.sqrt(s_s * t_t):
             return False
@@ -105,21 +106,26 @@ class Memory:
         theta = float(t @ (t / self.metric)) / product
         self._first = self._first or theta
         bounded = min(max(theta, self._first / THETA_RANGE), self._first * THETA_RANGE)
-        self.theta = self.shrink * bounded
+        self.theta = shrink * bounded
         return True
 
     def clear(self) -> None:
         """Remove all pairs; the scale does not change."""
         self.count = 0
 
-    def core(self) -> FloatArray:
-        """The matrix M of the compact form of B."""
+    def keep(self, count: int) -> None:
+        """Drop all but the latest ``count`` pairs."""
+        self.count = min(self.count, count)
+
+    def core(self, count: int | None = None) -> FloatArray:
+        """The matrix M of the compact form of B, for all pairs or the latest ``count``."""
         for slot in self._new_for_matrix:
             unit = self.steps[slot]
             self.ss[slot] = self.ss[:, slot] = self.steps @ (self.metric * unit)
             self.later[slot] = self.changes @ unit
         self._new_for_matrix.clear()
-        slots, m = self.slots, self.count
+        m = self.count if count is None else count
+        slots = self.slots[self.count - m :]
         order = np.ix_(slots, slots)
         out = np.empty((2 * m, 2 * m))
         out[:m, :m] = self.theta * self.ss[order]

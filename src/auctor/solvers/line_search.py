@@ -138,9 +138,9 @@ SHRINK = 0.5
 #: Source: constants.md: 30 takes 0.76 times the CPU seconds (1 case), 120 takes 1.41 times the CPU
 #: seconds (1 case).
 MOST_TRIALS = 60
-#: Largest ratio of the new to the old violation of optimality for a step of such a small change;
-#: ends runs of steps that make no progress. Source: constants.md: 0.225 takes 1.21 times the passes
-#: and 1.04 times the CPU seconds (1 case), 0.975 changes nothing.
+#: A step whose decrease is below rounding error is accepted only if it reduces the violation to
+#: this share. Source: constants.md: 0.225 takes 1.21 times the passes and 1.04 times the CPU
+#: seconds (1 case), 0.975 changes nothing.
 POLISHED = 0.9
 #: Most trials of `wolfe`. Set by hand.
 MOST_WOLFE = 40

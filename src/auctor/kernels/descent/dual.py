@@ -24,10 +24,10 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 #: Squared length up to which a row counts as empty. Set by hand; constants.md: insensitive from
 #: 1e-202 to 1e-198.
 EMPTY_ROW = 1e-200
-#: Factor on the change of a score since the last check of the shrunk rows. A row stays shrunk if
-#: its dual variable would stay at its bound under a change that much larger. Set by hand;
+#: A row stays out of the sweeps if its dual variable would stay at its bound even if its score
+#: changed by this factor times its change since the last check of all rows. Set by hand;
 #: constants.md: from 1.062 to 2 passes change by less than 5 % (12 cases).
-FARTHER = 1.25
+SCORE_MARGIN = 1.25
 
 
 @kernel
@@ -84,14 +84,14 @@ def unshrink(
     """Move the rows that may move soon to the front of ``order``; return their number.
 
     The dual variables of the other rows are at the end of a piece, and stay there if their scores
-    change by `FARTHER` times as much as since ``before``. (The factor 1 would reach exactly a kink,
-    where rounding decides.)
+    change by `SCORE_MARGIN` times as much as since ``before``. (The factor 1 would reach exactly a
+    kink, where rounding decides.)
     """
     active = 0
     for s in range(order.shape[0]):
         i = order[s]
         t = max(q[i], EMPTY_ROW)
-        z, far = scores[i] + t * u[i], FARTHER * abs(scores[i] - before[i])
+        z, far = scores[i] + t * u[i], SCORE_MARGIN * abs(scores[i] - before[i])
         low = p[i] * prox_slope(kind, param, width, z - far, y[i], t * p[i])
         high = p[i] * prox_slope(kind, param, width, z + far, y[i], t * p[i])
         if low != u[i] or high != u[i] or inside(kind, param, y[i], u[i], p[i]):

@@ -33,17 +33,17 @@ WORK = 3
 #: Mean squared length of a row over the strength up to which the first steps make fewer visits.
 #: Source: constants.md: 75 takes 0.95 times the passes and 0.88 times the CPU seconds (1 case),
 #: 1200 changes passes by less than 3 % (2 cases).
-SHORT = 300.0
+SHORT_ROWS = 300.0
 #: Share of active rows up to which the free rows take a conjugate-gradient step. Source:
 #: constants.md: 0.0625 takes 1.28 times the passes and 1.58 times the CPU seconds (2 cases), 0.8125
 #: takes 1.10 times the passes (4 cases).
-FEW = 0.25
+FEW_ACTIVE = 0.25
 #: Most conjugate-gradient iterations on the free rows. Source: constants.md: 12 takes 0.94 times
 #: the passes and 1.04 times the CPU seconds (3 cases), 50 takes 1.10 times the passes (2 cases).
 ROUNDS = 25
 #: Squared residual, as a share of the first, that ends the conjugate gradients early. Set by hand;
 #: constants.md: from 2.5e-4 to 0.004 passes change by less than 4 % (5 cases).
-DROP = 1e-3
+CG_REDUCTION = 1e-3
 
 
 class Distinct(NamedTuple):
@@ -70,26 +70,36 @@ class Distinct(NamedTuple):
         return u if self.twin is None or self.part is None else u[self.twin] * self.part
 
 
-@dataclass(frozen=True)
-class DualState(State):
-    """The primal point and the dual point, whose arrays a step changes.
+class DualWork(NamedTuple):
+    """Arrays of the dual point, which sweeps update in place.
 
     ``u`` are the dual variables of the distinct rows, ``v = -X'u``, ``w`` the coefficients they
-    imply, ``centre`` the intercept (the multiplier of ``sum u = 0``), ``q`` the squared lengths of
-    the rows, ``spread`` the quadratic term of the intercept. Sweeps visit the first ``active`` rows
-    of ``order``; ``checks`` counts the steps, each of which ends with a check of all rows.
+    imply, ``order`` the rows in the order of the next sweep, the active ones first, and ``random``
+    the state of the random numbers.
     """
 
-    distinct: Distinct
     u: FloatArray
     v: FloatArray
     w: FloatArray
+    order: IntArray
+    random: Array
+
+
+@dataclass(frozen=True)
+class DualState(State):
+    """The primal point, the arrays of the dual point (``work``), and what sweeps depend on.
+
+    ``centre`` is the intercept (the multiplier of ``sum u = 0``), ``q`` the squared lengths of the
+    rows, ``spread`` the quadratic term of the intercept. Sweeps visit the first ``active`` rows of
+    ``work.order``; ``checks`` counts the steps, each of which ends with a check of all rows.
+    """
+
+    distinct: Distinct
+    work: DualWork
     centre: float
     q: FloatArray
     spread: float
-    order: IntArray
     active: int
-    random: Array
     checks: int = 0
 
 
@@ -141,19 +151,16 @@ class DualCoordinateAscent:
         u = distinct.merge(point.dscores) if warm else np.zeros(data.n_rows)
         v = -problem.coef(point.gradient) if warm else np.zeros(problem.n_columns)
         spread = SPREAD * (float(data.target.share @ q) or 1.0) if problem.has_intercept else 0.0
+        random = kernel_state(rng, self.blocks)
         state = DualState(
             point=point,
             dual=None,
             distinct=distinct,
-            u=u,
-            v=v,
-            w=_primal(v, spec),
+            work=DualWork(u, v, _primal(v, spec), distinct.rows.copy(), random),
             centre=problem.intercept(point.w),
             q=q + spread,
             spread=spread,
-            order=distinct.rows.copy(),
             active=distinct.rows.size,
-            random=kernel_state(rng, self.blocks),
         )
         return replace(state, dual=_dual_point(problem, point, state))
 
@@ -170,37 +177,37 @@ class DualCoordinateAscent:
             state = self._parallel_sweep(problem, state, spec)
         if not spec.l1.any():
             # Without l1 the kernels update w only: v = l2 w.
-            np.multiply(state.w, spec.l2, out=state.v)
+            np.multiply(state.work.w, spec.l2, out=state.work.v)
         return self._check_all_rows(problem, state)
 
     def _sweeps(self, problem: Problem, state: DualState, spec: SeparableSpec) -> DualState:
         """Sweeps on one thread."""
-        total = float(state.u.sum())
+        total = float(state.work.u.sum())
         intercept = np.array([state.centre, state.centre - state.spread * total])
         # Short rows: the first steps make 1, then 2 sweeps' worth of visits, later ones WORK.
-        short = float(state.distinct.share @ state.q) <= SHORT
-        due = (min(WORK, 1 + state.checks) if short else WORK) * state.order.size
+        short = float(state.distinct.share @ state.q) <= SHORT_ROWS
+        due = (min(WORK, 1 + state.checks) if short else WORK) * state.work.order.size
         active, visits = self._kernel(problem, state)(
-            state.q, *_flat(spec), state.order, state.active, max(1, self.shrinking), due,
-            self.shrinking > 0, state.u, state.v, state.w, intercept, state.spread,
-            state.random[:1],
+            state.q, *_flat(spec), state.work.order, state.active, max(1, self.shrinking), due,
+            self.shrinking > 0, state.work.u, state.work.v, state.work.w, intercept, state.spread,
+            state.work.random[:1],
         )  # fmt: skip
-        problem.counts.passes += 2.0 * visits / state.order.size
+        problem.counts.passes += 2.0 * visits / state.work.order.size
         if self._polishes(problem, state, spec, active):
             loss, target = COMPILED.of(problem.loss), problem.data.target
             visits = kernels.free_step(
                 *ROWS.of(problem.data).row_lines(), loss.kind, loss.param, loss.width, target.y,
-                state.distinct.share, state.q, _flat(spec)[1], state.order, active, ROUNDS, DROP,
-                state.u, state.w, intercept, state.spread,
+                state.distinct.share, state.q, _flat(spec)[1], state.work.order, active, ROUNDS,
+                CG_REDUCTION, state.work.u, state.work.w, intercept, state.spread,
             )  # fmt: skip
-            problem.counts.passes += 2.0 * visits / state.order.size
+            problem.counts.passes += 2.0 * visits / state.work.order.size
         return replace(state, centre=float(intercept[0]))
 
     def _polishes(
         self, problem: Problem, state: DualState, spec: SeparableSpec, active: int
     ) -> bool:
         """Whether to solve for the free rows: few, and fewer than columns (a regular system)."""
-        few = active <= min(FEW * state.order.size, problem.n_columns)
+        few = active <= min(FEW_ACTIVE * state.work.order.size, problem.n_columns)
         closed = COMPILED.of(problem.loss).closed_prox
         return self.shrinking > 0 and state.checks > 0 and few and closed and not spec.l1.any()
 
@@ -224,41 +231,41 @@ class DualCoordinateAscent:
         Row lengths are multiplied by the number of blocks, which shortens the steps so that the
         sum of all blocks' steps still increases the dual (Ma et al., 2015).
         """
-        count, size = self.blocks, state.order.size
+        count, size = self.blocks, state.work.order.size
         sweep = self._kernel(problem, state)
         cuts = even_cuts(size, count)
         l1, l2 = _flat(spec)
-        start = state.centre - state.spread * float(state.u.sum())
-        weights = [state.w.copy() for _ in range(count)]
+        start = state.centre - state.spread * float(state.work.u.sum())
+        weights = [state.work.w.copy() for _ in range(count)]
 
         def visit(k: int) -> None:
             rows = state.distinct.rows[cuts[k] : cuts[k + 1]].copy()
             sweep(
-                count * state.q, l1, l2 / count, rows, rows.size, 1, size, False, state.u,
-                state.v, weights[k], np.full(2, start), count * state.spread,
-                state.random[k : k + 1],
+                count * state.q, l1, l2 / count, rows, rows.size, 1, size, False, state.work.u,
+                state.work.v, weights[k], np.full(2, start), count * state.spread,
+                state.work.random[k : k + 1],
             )  # fmt: skip
 
         run_tasks([partial(visit, k) for k in range(count)], count)
-        shift = sum(w - state.w for w in weights) / count
-        np.add(state.w, shift, out=state.w)
+        shift = sum(w - state.work.w for w in weights) / count
+        np.add(state.work.w, shift, out=state.work.w)
         problem.counts.passes += 2.0
-        return replace(state, centre=state.centre - state.spread * float(state.u.sum()))
+        return replace(state, centre=state.centre - state.spread * float(state.work.u.sum()))
 
     def _check_all_rows(self, problem: Problem, state: DualState) -> DualState:
         """Evaluate primal and dual point in one pass, and reactivate rows that may move."""
         before = state.point.scores
-        point = problem.evaluate(problem.join(state.w, state.centre))
+        point = problem.evaluate(problem.join(state.work.w, state.centre))
         loss = COMPILED.of(problem.loss)
-        active = state.order.size
+        active = state.work.order.size
         if self.shrinking > 0 and loss.closed_prox:
             active = kernels.unshrink(
                 loss.kind, loss.param, loss.width, problem.data.target.y, state.distinct.share,
-                state.q, state.u, point.scores, before, state.order,
+                state.q, state.work.u, point.scores, before, state.work.order,
             )  # fmt: skip
         # Nothing moved since the last check, no row was reactivated, and sum u = 0 holds: stalled.
-        still = np.array_equal(state.w, problem.coef(state.point.w)) and active == state.active
-        balanced = state.spread == 0.0 or float(state.u.sum()) == 0.0
+        still = np.array_equal(state.work.w, problem.coef(state.point.w)) and active == state.active
+        balanced = state.spread == 0.0 or float(state.work.u.sum()) == 0.0
         point = problem.with_best_intercept(point)
         return replace(
             state,
@@ -302,14 +309,14 @@ def _dual_point(problem: Problem, point: Point, state: DualState) -> Point:
     0 until it holds, which keeps each in the domain of the conjugate loss. The gradient of this
     point then takes one pass over the data; without an intercept it is known, ``-v``.
     """
-    u = state.distinct.expand(state.u)
+    u = state.distinct.expand(state.work.u)
     total = float(u.sum()) if problem.has_intercept else 0.0
     excess = u * total > 0.0  # variables whose sign prevails in the sum
     balanced = np.where(excess, u * (1.0 - total / (float(u[excess].sum()) or 1.0)), u)
     dual = Point(problem, point.w, point.scores, point.loss, point.penalty, balanced, exact=False)
     if problem.has_intercept and u.any():
         return dual
-    return dual.with_gradient(problem.join(-state.v, 0.0))
+    return dual.with_gradient(problem.join(-state.work.v, 0.0))
 
 
 def _flat(spec: SeparableSpec) -> tuple[FloatArray, FloatArray]:

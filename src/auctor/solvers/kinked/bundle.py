@@ -20,7 +20,7 @@ GROWTH = 1e3
 ULP = 1.2e-16
 #: Solves after which cuts of weight 0 are dropped if there are too many cuts. Set by hand; no case
 #: of constants.md reads it.
-HASTE = 5
+IDLE_SOLVES = 5
 #: Cuts by which the buffer grows; small, because each cut has an entry per column. Set by hand;
 #: constants.md: insensitive from 8 to 32.
 ROOM = 16
@@ -51,7 +51,7 @@ class Bundle:
         Cuts whose weight was 0 in this many solves are dropped, which does not change the minimum
         of the model.
     most : int, optional
-        From this many cuts on, cuts of weight 0 are dropped after ``HASTE`` solves.
+        From this many cuts on, cuts of weight 0 are dropped after ``IDLE_SOLVES`` solves.
     """
 
     def __init__(self, l2: FloatArray, patience: int, most: int | None = None) -> None:
@@ -132,7 +132,7 @@ class Bundle:
         """Drop the unused cuts once they are a quarter of all, and move the others up."""
         n, patience = self.count, self.patience
         if self.most is not None and n >= self.most:
-            patience = min(patience, HASTE)
+            patience = min(patience, IDLE_SOLVES)
         kept = self.unused[:n] <= patience
         keep = np.flatnonzero(kept)
         m = keep.size

@@ -54,9 +54,9 @@ CUTS_LEAST_ENTRIES = 12_500_000
 #: Cuts after which, if the zero model is still the best point, a point near it is searched for. Set
 #: by hand; constants.md: insensitive from 15 to 60.
 ZERO_MODEL_CUTS = 30
-#: Gap, as a share of the objective, below which that search starts before `ZERO_MODEL_CUTS` cuts.
-#: Source: constants.md: 0.0025 takes 0.43 times the passes and 0.51 times the CPU seconds (1 case),
-#: 0.04 changes nothing.
+#: Gap, as a share of the objective, below which the search near the zero model starts early, before
+#: `ZERO_MODEL_CUTS` cuts. Source: constants.md: 0.0025 takes 0.43 times the passes and 0.51 times
+#: the CPU seconds, but in 1 case only, 0.04 changes nothing.
 ZERO_MODEL_GAP = 0.01
 
 

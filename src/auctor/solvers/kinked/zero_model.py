@@ -13,8 +13,9 @@ from auctor.solvers.line_search import first_accepted, sizes
 #: near the zero model. Set by hand; constants.md: from 1.125 to 3 passes change by less than 4 % (3
 #: cases).
 DIRECTION_WIDTH = 1.5
-#: Most steps of the solve for that direction. Source: constants.md: 5 takes 0.88 times the passes
-#: and 0.90 times the CPU seconds (2 cases), 20 changes nothing.
+#: Most steps of the smoothed solve that gives the direction away from the zero model. Source:
+#: constants.md: 5 takes 0.88 times the passes and 0.90 times the CPU seconds (2 cases), 20 changes
+#: nothing.
 DIRECTION_STEPS = 10
 #: Largest rise of the objective above the zero model's, as a share of it, of a point near it. Set
 #: by hand; constants.md: from 1e-8 to 1e-4 passes change by less than 1 % (1 case).

@@ -30,7 +30,7 @@ SUFFICIENT = 0.01
 LONG_STEP = 0.5
 #: Ridge added to unpenalised columns in the Woodbury system, relative to their curvature. Set by
 #: hand; no case of constants.md reads it.
-TRACE = 1e-6
+FREE_RIDGE = 1e-6
 #: Least barrier weight, as a share of the objective: far below its rounding error.
 LEAST_BARRIER = 1e-18
 
@@ -185,7 +185,7 @@ class InteriorPoint:
             # Columns without a penalty get a tiny ridge; its inverse would be infinite otherwise.
             problem.counts.passes += 1
             square = SECOND_ORDER.of(problem.data).square_gradient(h)
-            ridge = np.where(ridge > 0.0, ridge, TRACE * floored(square))
+            ridge = np.where(ridge > 0.0, ridge, FREE_RIDGE * floored(square))
         return _woodbury(problem, h, ridge, r)
 
 

@@ -30,7 +30,7 @@ BOUND_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class CoordinateState(State):
+class ScdState(State):
     """The point, the curvature bounds (``beta``), the generator's state and two counters.
 
     ``without_progress`` counts the epochs since the objective fell.
@@ -73,7 +73,7 @@ class StochasticCoordinateDescent:
         | Need.COLUMNS
     )
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> CoordinateState:
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ScdState:
         """State at the starting point."""
         point = problem.with_best_intercept(feasible(problem, w))
         loss = COMPILED.of(problem.loss)
@@ -85,9 +85,9 @@ class StochasticCoordinateDescent:
         # Rounding errors must not put a bound below the curvature; an empty column must not divide
         # by zero.
         beta = floored(beta * (1.0 + BOUND_ROUNDING))
-        return CoordinateState(point, beta, kernel_state(rng))
+        return ScdState(point, beta, kernel_state(rng))
 
-    def step(self, problem: Problem, state: CoordinateState) -> CoordinateState:
+    def step(self, problem: Problem, state: ScdState) -> ScdState:
         """One epoch: as many random coordinate steps as there are columns."""
         point, epoch = state.point, state.epoch + 1
         loss = COMPILED.of(problem.loss)
@@ -117,4 +117,4 @@ class StochasticCoordinateDescent:
         new = problem.with_best_intercept(problem.evaluate(joined, scores=known))
         without_progress = 0 if new.value < point.value else state.without_progress + 1
         stalled = without_progress >= STALL_EPOCHS
-        return CoordinateState(new, state.beta, random, epoch, without_progress, stalled=stalled)
+        return ScdState(new, state.beta, random, epoch, without_progress, stalled=stalled)

@@ -37,9 +37,10 @@ from auctor.solvers.specs import spec_of
 
 @dataclass(frozen=True)
 class AcceleratedState(State):
-    """The latest two points, momentum counter t, sigma, ``H = scale matrix``, pairs and counters.
+    """The latest two points, momentum counter t, sigma, the scale of H, and counters.
 
-    ``warmup_matrix`` is the diagonal H of the warm-up, ``dual`` the latest extrapolated point.
+    ``pairs`` is updated in place. ``warmup_matrix`` is the diagonal H of the warm-up, ``diagonal``
+    that of the last step if it had one, ``dual`` the latest extrapolated point.
     """
 
     previous: Point
@@ -49,15 +50,18 @@ class AcceleratedState(State):
     inner: Inner
     t: float = 0.0
     sigma: float = 1.0
-    matrix: Matrix | None = None
+    diagonal: Diagonal | None = None
     scale: float = 1.0
     iteration: int = 0
     coordinate_steps: int = 0
     backtracks: int = 0
 
 
-class Metric(NamedTuple):
-    """Scale of H, sigma, and ``theta = sigma_{k-1} / sigma_k``, a factor of the momentum."""
+class StepScale(NamedTuple):
+    """Step-size scale: ``scale`` of H, ``sigma`` of the step, ``theta`` for the momentum.
+
+    ``theta`` is the ratio of successive sigmas, ``sigma_{k-1} / sigma_k``.
+    """
 
     scale: float
     sigma: float
@@ -73,7 +77,7 @@ class Found(NamedTuple):
     point: Point | None
     source: Point
     t: float
-    metric: Metric
+    metric: StepScale
     steps: int
     failures: int
 
@@ -112,10 +116,10 @@ class FixedMetric:
         state: AcceleratedState,
         matrix: Matrix,
         harder: float,
-    ) -> Metric:
+    ) -> StepScale:
         """Scale of H, sigma and theta; failed trials have multiplied H by ``harder``."""
         sigma = state.sigma * (solver.growth if state.t else 1.0) / harder
-        return Metric(1.0 / sigma, sigma, state.sigma / sigma)
+        return StepScale(1.0 / sigma, sigma, state.sigma / sigma)
 
 
 class FollowingPairs(FixedMetric):
@@ -141,9 +145,9 @@ class FollowingPairs(FixedMetric):
         state: AcceleratedState,
         matrix: Matrix,
         harder: float,
-    ) -> Metric:
+    ) -> StepScale:
         """H is the matrix times the factor of failed trials; sigma stays 1."""
-        return Metric(harder, 1.0, 1.0)
+        return StepScale(harder, 1.0, 1.0)
 
 
 class FollowingDiagonal(FollowingPairs):
@@ -165,14 +169,12 @@ class FollowingDiagonal(FollowingPairs):
         state: AcceleratedState,
         matrix: Matrix,
         harder: float,
-    ) -> Metric:
+    ) -> StepScale:
         """Scale of H, and the largest sigma for which ``sigma H`` does not grow."""
         scale, sigma = state.scale * harder / (solver.growth if state.t else 1.0), state.sigma
-        if state.matrix is not None:
-            every = np.arange(state.spec.l1.shape[0])
-            before, after = (m.restrict(every).base for m in (state.matrix, matrix))
-            sigma *= admissible(state.scale * before, scale * after)
-        return Metric(scale, sigma, state.sigma / sigma)
+        if state.diagonal is not None and isinstance(matrix, Diagonal):
+            sigma *= admissible(state.scale * state.diagonal.base, scale * matrix.base)
+        return StepScale(scale, sigma, state.sigma / sigma)
 
 
 #: Rule for H, by the name that users type.
@@ -289,7 +291,7 @@ class AcceleratedProximalQuasiNewton:
             previous=x,
             t=0.0 if self.restart and uphill else found.t,
             sigma=found.metric.sigma,
-            matrix=matrix,
+            diagonal=matrix if isinstance(matrix, Diagonal) else None,
             scale=found.metric.scale,
             iteration=state.iteration + 1,
             coordinate_steps=state.coordinate_steps + found.steps,
@@ -349,7 +351,7 @@ class AcceleratedProximalQuasiNewton:
 
     def _reset(self, state: AcceleratedState) -> AcceleratedState:
         """The same point with momentum, scale and sigma reset."""
-        return replace(state, previous=state.point, t=0.0, sigma=1.0, scale=1.0, matrix=None)
+        return replace(state, previous=state.point, t=0.0, sigma=1.0, scale=1.0, diagonal=None)
 
     def _give_up(self, state: AcceleratedState) -> AcceleratedState:
         """Restart from the point; stalled if the failed step had no momentum."""

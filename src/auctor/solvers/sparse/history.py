@@ -24,7 +24,7 @@ KEPT_POINTS = 4
 WASTED_PASSES = 1.0
 
 
-class Estimate(NamedTuple):
+class GradientEstimate(NamedTuple):
     """``X' u``, with an error of at most ``error`` times the norm of each column."""
 
     pulled: FloatArray
@@ -73,12 +73,12 @@ class GradientHistory:
             self._latest = dscores, out, own
         return self._latest[1:]
 
-    def estimate(self, dscores: FloatArray) -> Estimate:
+    def estimate(self, dscores: FloatArray) -> GradientEstimate:
         """The gradient of the nearest combination of the stored derivatives."""
         products, own = self._products(dscores)
         out = np.empty(self._pulled.shape[1])
         square = kernels.project_on_span(self._gram, products, own, self._pulled, out)
-        return Estimate(out, math.sqrt(square))
+        return GradientEstimate(out, math.sqrt(square))
 
     def attach(self, problem: Problem, point: Point, store: Store) -> Point:
         """The point with its gradient from `gradient`, which often costs less than a pass."""

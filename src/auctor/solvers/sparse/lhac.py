@@ -48,8 +48,9 @@ STREAK = 5
 #: Consecutive steps accepted at the first trial after which the scale of the matrix shrinks. Set by
 #: hand; constants.md: from 10 to 40 passes change by less than 5 % (3 cases).
 ACCEPTED_STEPS = 20
-#: Factor on the scale per step from then on. Source: constants.md: 0.2 changes passes by less than
-#: 1 % (3 cases), 0.95 takes 1.10 times the passes (3 cases).
+#: Factor on the matrix scale per step, after `ACCEPTED_STEPS` accepted steps in a row. Source:
+#: constants.md: 0.2 changes passes by less than 1 % (3 cases), 0.95 takes 1.10 times the passes (3
+#: cases).
 SCALE_DECREASE = 0.8
 #: Smallest scale, as a share of its first value. Source: constants.md: 0.008333 takes 1.04 times
 #: the passes (1 case), 0.1333 takes 1.66 times the passes (1 case).
@@ -65,8 +66,12 @@ CLEAR_DECREASE = 1e-11
 
 @dataclass(frozen=True)
 class LhacState(ModelState):
-    """`ModelState` with greedy iterations since a full one and steps since a backtrack."""
+    """`ModelState` with the factor ``shrink`` on the scale of the matrix, and two counters.
 
+    ``streak`` counts greedy iterations since a full one, ``calm`` steps since a backtrack.
+    """
+
+    shrink: float = 1.0
     streak: int = 0
     calm: int = 0
 
@@ -157,9 +162,9 @@ class Lhac:
         point = problem.with_best_intercept(feasible(problem, w))
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
-        shrink = self.theta_shrink
-        pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, shrink=shrink, metric=metric)
-        return LhacState(point, pairs, spec_of(problem), Inner.seeded(rng, self.order))
+        pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, metric=metric)
+        inner = Inner.seeded(rng, self.order)
+        return LhacState(point, pairs, spec_of(problem), inner, shrink=self.theta_shrink)
 
     def step(self, problem: Problem, state: LhacState) -> LhacState:
         """Choose the free coordinates, minimise the model over them, and test the step."""
@@ -185,9 +190,9 @@ class Lhac:
         # Only clear decreases count: tiny ones may pass the test by rounding.
         clear = point.value - done.point.value > CLEAR_DECREASE * abs(point.value)
         calm = state.calm + 1 if done.trials == 1 and clear else 0
-        pairs.shrink = self._shrink(pairs.shrink, calm)
-        new = advance(problem, state, done)
-        return replace(new, streak=streak, calm=calm, free=index.shape[0])
+        shrink = self._shrink(state.shrink, calm)
+        new = advance(problem, state, done, shrink=shrink)
+        return replace(new, shrink=shrink, streak=streak, calm=calm, free=index.shape[0])
 
     def _shrink(self, shrink: float, calm: int) -> float:
         """The next factor on the scale, after ``calm`` steps without a backtrack."""

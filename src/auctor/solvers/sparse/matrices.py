@@ -21,6 +21,11 @@ class Restricted(NamedTuple):
     rows: FloatArray
     hats: FloatArray
 
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of an L-BFGS matrix that went into it; 0 for a diagonal."""
+        return int(self.rows.shape[1]) // 2
+
     def matrix(self) -> FloatArray:
         """The matrix in full, for tests."""
         out: FloatArray = np.diag(self.base) - self.rows @ self.hats.T
@@ -31,7 +36,10 @@ class Matrix(Protocol):
     """A symmetric positive matrix that can be restricted to some coordinates."""
 
     def restrict(self, index: Array) -> Restricted:
-        """The principal submatrix of ``index``."""
+        """The principal submatrix of ``index``; nothing changes."""
+
+    def keep(self, count: int) -> None:
+        """Drop all but the latest ``count`` pairs that the matrix is made of, if it has pairs."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,9 @@ class Diagonal:
         empty = np.zeros((base.shape[0], 0))
         return Restricted(base, base, empty, empty)
 
+    def keep(self, count: int) -> None:
+        """Do nothing: a diagonal has no pairs."""
+
 
 class LbfgsMatrix(Memory):
     """The matrix of the latest pairs, see `auctor.solvers.lbfgs.Memory`."""
@@ -53,21 +64,21 @@ class LbfgsMatrix(Memory):
     def restrict(self, index: Array) -> Restricted:
         """Principal submatrix of B, O(m^2 k).
 
-        While rounding errors make a diagonal entry non-positive, the oldest pair is dropped.
+        While rounding errors make a diagonal entry non-positive, one more of the oldest pairs is
+        left out; `keep` drops those.
         """
         base = self.theta * self.metric[index]
-        while self.count:
-            rows = np.empty((index.shape[0], 2 * self.count))
-            slots, where = self.slots.astype(np.uint64), index.astype(np.uint64)
-            kernels.gather(self.steps, self.changes, slots, where, base, rows)
+        slots, where = self.slots.astype(np.uint64), index.astype(np.uint64)
+        for count in range(self.count, 0, -1):
+            rows = np.empty((index.shape[0], 2 * count))
+            kernels.gather(self.steps, self.changes, slots[-count:], where, base, rows)
             try:
-                hats = np.ascontiguousarray(np.linalg.solve(self.core(), rows.T).T)
+                hats = np.ascontiguousarray(np.linalg.solve(self.core(count), rows.T).T)
             except np.linalg.LinAlgError:
                 hats = np.full_like(rows, math.nan)
             diagonal = base.copy()
             kernels.row_dots(rows, hats, diagonal)
             if (diagonal > LEAST_CURVATURE * base).all():
                 return Restricted(base, diagonal, rows, hats)
-            self.count -= 1
         empty = np.zeros((index.shape[0], 0))
         return Restricted(base, base, empty, empty)

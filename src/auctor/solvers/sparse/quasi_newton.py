@@ -68,11 +68,10 @@ def loss_diagonal(problem: Problem, point: Point, pairs: LbfgsMatrix) -> FloatAr
 
 @dataclass(frozen=True)
 class ProximalQuasiNewtonState(ModelState):
-    """`ModelState` with the matrix of the last H, and its ``scale`` and ``extra`` diagonal."""
+    """`ModelState` with the ``scale`` and the ``extra`` diagonal of the last H."""
 
     scale: float = 1.0
     extra: float = 0.0
-    matrix: Matrix | None = None
 
 
 class Model(NamedTuple):
@@ -317,7 +316,6 @@ class ProximalQuasiNewton:
             free=index.shape[0],
             scale=done.scale,
             extra=done.extra,
-            matrix=model.matrix,
         )
 
     def passes(self, k: int, n: int) -> int:

@@ -64,7 +64,7 @@ class SubspaceState(State):
 
 
 @dataclass(frozen=True)
-class Part:
+class WorkingProblem:
     """The problem restricted to the columns of a working set; the others are 0."""
 
     problem: Problem
@@ -164,7 +164,7 @@ class SubspaceNewton:
             problem.with_best_intercept(part.leave(problem, x)), control, self.fraction
         )
 
-    def _part(self, problem: Problem, point: Point, violation: FloatArray) -> Part:
+    def _part(self, problem: Problem, point: Point, violation: FloatArray) -> WorkingProblem:
         """The problem on the nonzero columns and the worst violators of the others."""
         spec = tree_of(problem)
         # Nonzero columns, and the worst violators of the others, up to a limit.
@@ -173,11 +173,13 @@ class SubspaceNewton:
         limit = max(self.fewest, int(GROWTH * count)) - count
         inside[worst_violators(violation, inside, limit)] = True
         if inside.sum() > WHOLE * problem.n_columns:
-            return Part(problem, spec, np.arange(problem.n_columns))
+            return WorkingProblem(problem, spec, np.arange(problem.n_columns))
         chosen, smaller = subtree(spec, inside)
-        return Part(column_problem(problem, chosen, smaller), smaller, chosen)
+        return WorkingProblem(column_problem(problem, chosen, smaller), smaller, chosen)
 
-    def _move(self, part: Part, x: Point, control: StepControl) -> tuple[Point, StepControl]:
+    def _move(
+        self, part: WorkingProblem, x: Point, control: StepControl
+    ) -> tuple[Point, StepControl]:
         """A Newton step, after a proximal step if a zero group violates optimality."""
         local = LocalPenalty.at(part, x)
         # No zero group violates optimality: a Newton step alone may do.
@@ -190,7 +192,9 @@ class SubspaceNewton:
         new, damping = self._newton(part, LocalPenalty.at(part, y), control.damping)
         return new, StepControl(length, damping)
 
-    def _newton(self, part: Part, local: LocalPenalty, damping: float) -> tuple[Point, float]:
+    def _newton(
+        self, part: WorkingProblem, local: LocalPenalty, damping: float
+    ) -> tuple[Point, float]:
         """First length of a Newton step that decreases the objective, and the next damping."""
         problem, spec, y = part.problem, part.spec, local.point
         coef, d = problem.coef(y.w), problem.n_columns
@@ -253,7 +257,7 @@ class LocalPenalty:
     smooth: Array
 
     @classmethod
-    def at(cls, part: Part, point: Point) -> LocalPenalty:
+    def at(cls, part: WorkingProblem, point: Point) -> LocalPenalty:
         """Evaluate the penalty of a part at a point."""
         d, m = part.problem.n_columns, part.spec.weight.shape[0]
         norm, pull, flat = np.empty(m + 1), np.empty(m + 1), np.empty(m + 1)

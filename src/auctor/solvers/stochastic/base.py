@@ -71,7 +71,7 @@ class Batches:
 
 @dataclass
 class Iterate:
-    """Current parameters of a solver, with the memory of its update rule.
+    """Current parameters of a solver, with the memory of its update rule; steps update it in place.
 
     Attributes
     ----------
@@ -103,7 +103,8 @@ class Iterate:
 class StochasticState(State):
     """The point after the last epoch, the iterate, the batches, and the step size.
 
-    ``batch`` is the number of rows of a batch, ``first`` the first step size.
+    An epoch updates the iterate and the batches in place. ``batch`` is the number of rows of a
+    batch, ``first`` the first step size.
     """
 
     iterate: Iterate
@@ -195,8 +196,9 @@ class Stochastic(ABC):
         full = state.batch >= state.batches.size
         if new.value < state.point.value:
             new = problem.with_best_intercept(new)
-            state.iterate.w = new.w.copy()
-            return replace(state, point=new, step=state.step * (BOLD if full else 1.0))
+            moved = replace(state.iterate, w=new.w.copy())
+            step = state.step * (BOLD if full else 1.0)
+            return replace(state, point=new, iterate=moved, step=step)
         iterate = Iterate.at(state.point.w, state.iterate.k, state.iterate.pairs)
         batch, step = min(2 * state.batch, state.batches.size), state.step
         if full:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -135,8 +135,8 @@ class StochasticLbfgs(Stochastic):
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> StochasticState:
         """State at the starting point, without pairs."""
         state = super().init(problem, w, rng)
-        state.iterate.pairs = Memory(self.memory, problem.n_params)
-        return state
+        pairs = Memory(self.memory, problem.n_params)
+        return replace(state, iterate=replace(state.iterate, pairs=pairs))
 
     def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
         """One step; after every ``every`` steps, one new pair."""

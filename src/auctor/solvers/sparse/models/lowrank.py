@@ -60,7 +60,10 @@ def survey(point: Point, spec: SeparableSpec) -> Survey:
 
 
 class Inner(NamedTuple):
-    """Order of the coordinates, squared step below which a pass ends, random state."""
+    """Order of the coordinates, squared step below which a pass ends, random state.
+
+    The random state is an array that every solve advances in place.
+    """
 
     order: int
     tiny: float
@@ -73,7 +76,7 @@ class Inner(NamedTuple):
         return cls(ORDERS[order], EXACT_STEP if exact else TINY_STEP, state)
 
 
-class Candidate(NamedTuple):
+class ModelStep(NamedTuple):
     """A point proposed by the model, with the model's change of the loss alone."""
 
     w: FloatArray
@@ -97,13 +100,15 @@ class Subproblem:
 
     @classmethod
     def at(cls, point: Point, matrix: Matrix, spec: SeparableSpec, index: Array) -> Subproblem:
-        """The model around a point, with everything gathered into contiguous arrays."""
-        part = SeparableSpec(*(level[index] for level in spec))
-        return cls(
-            point.w, index, point.w[index], point.gradient[index], part, matrix.restrict(index)
-        )
+        """The model around a point, with everything gathered into contiguous arrays.
 
-    def solve(self, inner: Inner, *, scale: float, extra: float, passes: int) -> Candidate:
+        Pairs that rounding errors have spoilt are dropped from the matrix.
+        """
+        part, model = SeparableSpec(*(level[index] for level in spec)), matrix.restrict(index)
+        matrix.keep(model.pairs)
+        return cls(point.w, index, point.w[index], point.gradient[index], part, model)
+
+    def solve(self, inner: Inner, *, scale: float, extra: float, passes: int) -> ModelStep:
         """Coordinate descent from w (from its projection, if w is outside the box)."""
         u = np.clip(self.w, self.spec.lower, self.spec.upper)
         base, diagonal, rows, hats = self.model
@@ -118,7 +123,7 @@ class Subproblem:
         )
         w = self.origin.copy()
         w[self.index] = u
-        return Candidate(w, linear + curve, steps)
+        return ModelStep(w, linear + curve, steps)
 
 
 # --- a step ---------------------------------------------------------------------------------
@@ -126,7 +131,7 @@ class Subproblem:
 
 @dataclass(frozen=True)
 class ModelState(State):
-    """The point, the pairs, which a step changes, and counters of the work so far."""
+    """The point, the pairs, which a step updates in place, and counters of the work so far."""
 
     pairs: LbfgsMatrix
     spec: SeparableSpec
@@ -207,12 +212,14 @@ def _harder_models(
         scale, extra = harder(scale, extra)
 
 
-def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) -> M:
-    """The state after an accepted step: the pair stored, work counted."""
+def advance(
+    problem: Problem, state: M, done: Descent, *, learn: bool = True, shrink: float = 1.0
+) -> M:
+    """The state after an accepted step: work counted, the pair stored with ``shrink``."""
     old, new = state.point, done.point
     if learn:
         change = new.gradient - old.gradient
-        state.pairs.add(problem.coef(new.w - old.w), problem.coef(change))
+        state.pairs.add(problem.coef(new.w - old.w), problem.coef(change), shrink=shrink)
     # Rounding lets values rise and fall again, so only a new least value is progress.
     without_progress = 0 if new.value < min(state.least, old.value) else state.without_progress + 1
     return replace(
