@@ -12,6 +12,7 @@ from auctor.core.types import Target
 from auctor.data import as_data
 from auctor.losses import (
     Absolute,
+    ExpectedAuc,
     Exponential,
     GaussianAuc,
     Hinge,
@@ -386,3 +387,17 @@ def test_the_gradient_of_the_null_model_is_computed_once(penalty):
     assert problem.counts.passes == (1 if problem.certifiable else 2)
     alone = Problem(Logistic(), penalty, as_data(X, y))
     assert alone.unit == unit
+
+
+def test_a_ratio_is_a_kind_of_objective_of_its_own():
+    """The objective alone says what problems with a loss of ratios lack, and which columns stay."""
+    X = np.column_stack([np.ones(6), np.arange(6.0)])
+    data = as_data(X, [1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+    usual, ratio = (Problem(loss, L2(0.0), data) for loss in (PairwiseSquare(), ExpectedAuc()))
+    needs = Need.PROX | Need.SEPARABLE_PENALTY
+    assert usual.provides & needs == needs
+    assert not ratio.provides & needs
+    assert usual.loss.shift_invariant
+    assert ratio.loss.shift_invariant
+    assert usual.dropped.tolist() == [0]
+    assert ratio.dropped.tolist() == []

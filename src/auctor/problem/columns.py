@@ -147,9 +147,9 @@ class ConstantColumns:
     def without_effect(self, loss: Loss, penalty: Penalty) -> IntArray:
         """Unpenalised constant columns under a loss to which a constant makes no difference.
 
-        The ridge of a scale-invariant loss is added variance, which every column changes.
+        This does not hold where the ridge is added to variances, which every column changes.
         """
-        if not (loss.shift_invariant and penalty.smooth) or loss.scale_invariant:
+        if not (loss.shift_invariant and penalty.smooth):
             return NO_COLUMNS
         spec = penalty.separable(self.data.n_columns)
         free = np.ones(self.data.n_columns, dtype=bool) if spec is None else spec.l2 == 0.0

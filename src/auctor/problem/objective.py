@@ -23,6 +23,8 @@ class Objective:
 
     #: Needs that problems with this objective never provide.
     lacks = Need.NONE
+    #: Whether the ridge is added to the variance of the scores in each class, not to the loss.
+    ridge_is_variance = False
 
     def check(self, loss: Loss, penalty: Penalty) -> None:
         """Raise `IncompatibleError` for penalties that do not fit the loss; here all fit."""

@@ -21,11 +21,10 @@ from auctor.problem.columns import NO_COLUMNS, ColumnStatistics, ConstantColumns
 from auctor.problem.hessian import Hessian, RowParts
 from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
-from auctor.problem.objective import Objective
 from auctor.problem.placed import constant_scores, named, place, unplaced
 from auctor.problem.point import Point
 from auctor.problem.provides import data_provides, loss_provides, penalty_provides
-from auctor.problem.ratio import RatioObjective
+from auctor.problem.ratio import objective_of
 
 
 class Problem:
@@ -73,13 +72,15 @@ class Problem:
         loss.check_target(data.target)
         self.counts = Counts() if counts is None else counts
         #: The objective: loss plus penalty, or for scale-invariant losses a ratio.
-        self.objective: Objective = RatioObjective() if loss.scale_invariant else Objective()
+        self.objective = objective_of(loss)
         self.objective.check(loss, penalty)
         self.penalty = penalty
         self._named = named(loss), named(data)
         self._constant = ConstantColumns(data, self.counts) if constant is None else constant
         #: Columns without effect on the objective: the problem reads them as zeros.
-        self.dropped = self._constant.without_effect(loss, penalty) if self.linear else NO_COLUMNS
+        self.dropped = NO_COLUMNS
+        if self.linear and not self.objective.ridge_is_variance:
+            self.dropped = self._constant.without_effect(loss, penalty)
         given = data
         if self.dropped.size:
             loss, data = unplaced(loss), Emptied(self._constant.data, self.dropped)

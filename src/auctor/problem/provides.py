@@ -56,7 +56,6 @@ def loss_provides(loss: Loss, data: Data, n_params: int) -> Need:
             Need.POINTWISE_LOSS: compiled is not None,
             Need.BOUNDED_CURVATURE: math.isfinite(bound),
             Need.SCALE_INVARIANT_LOSS: loss.scale_invariant,
-            Need.PROX: not loss.scale_invariant,
         }
     )
 
@@ -68,6 +67,7 @@ def penalty_provides(penalty: Penalty, n_columns: int) -> Need:
     return _total(
         {
             Need.SMOOTH_PENALTY: penalty.smooth,
+            Need.PROX: True,
             Need.SEPARABLE_PENALTY: spec is not None,
             Need.STRONG_PENALTY: spec is not None and free and bool((spec.l2 > 0.0).all()),
             Need.BLOCK_PENALTY: penalty.blocks(n_columns) is not None,

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class RatioObjective(Objective):
     """A loss of the class means and variances of the scores, with the ridge as variance."""
 
-    lacks = Need.SEPARABLE_PENALTY
+    lacks = Need.SEPARABLE_PENALTY | Need.PROX
+    ridge_is_variance = True
 
     def check(self, loss: Loss, penalty: Penalty) -> None:
         """Raise `IncompatibleError` unless the penalty is a ridge or none."""
@@ -85,6 +86,11 @@ class RatioObjective(Objective):
             centred = point.scores - float(share @ point.scores)
             worst = max(worst, abs(total) * math.sqrt(float(share @ centred**2)))
         return worst
+
+
+def objective_of(loss: Loss) -> Objective:
+    """The objective of problems with a loss: a ratio if the scale of the scores does not matter."""
+    return RatioObjective() if SCALE_INVARIANT.has(loss) else Objective()
 
 
 def _contrast(problem: Problem) -> FloatArray:

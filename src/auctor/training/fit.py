@@ -18,6 +18,7 @@ from auctor.losses.softmax import one_hot
 from auctor.minimise import minimise
 from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
+from auctor.problem.ratio import objective_of
 from auctor.solvers import resolve
 from auctor.solvers.choose import Role
 from auctor.solvers.gaussian.moments import fits, outnumbered
@@ -204,8 +205,8 @@ def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Cho
     covariances get at least the ridge of the Ledoit-Wolf shrinkage of that sum.
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
-    covariances = _shrinks(given, data, chosen) and not chosen.loss.scale_invariant
-    if covariances and in_memory(data):
+    common = not objective_of(chosen.loss).ridge_is_variance
+    if common and _shrinks(given, data, chosen):
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
 
@@ -217,7 +218,8 @@ def role_of(given: LinearParameters, data: StoredData, chosen: Chosen) -> Role:
     (Ledoit-Wolf), because the expected error depends on both: a common ridge would shrink the
     covariance of the larger class too much.
     """
-    shrunk = chosen.loss.scale_invariant and _shrinks(given, data, chosen)
+    by_class = objective_of(chosen.loss).ridge_is_variance
+    shrunk = by_class and _shrinks(given, data, chosen)
     return Role.SHRUNK if shrunk else Role.GIVEN
 
 
