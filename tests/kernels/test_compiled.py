@@ -6,6 +6,7 @@ import sys
 import threading
 
 import pytest
+from numba.core import event
 
 from auctor.kernels.runtime.compiled import kernel, report_compilation
 from auctor.kernels.runtime.one_writer import locked
@@ -76,16 +77,67 @@ def test_where_nothing_can_be_written_it_is_compiled():
     assert kernel(names["twice"])(21.0) == 42.0
 
 
-def test_a_kernel_is_written_only_by_the_one_who_holds_the_lock(tmp_path, monkeypatch):
-    """Two processes that write at a time give one number to machine code for different types."""
-    pytest.importorskip("fcntl")
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
-    module = tmp_path / "doubled.py"
+def two_kernels(folder):
+    """A kernel that calls another one, both as if of this package, in a module of a folder."""
+    module = folder / "doubled.py"
     module.write_text("def outer(x):\n    return inner(x) + x\n\ndef inner(x):\n    return 2 * x\n")
     names = {"__name__": "auctor.doubled", "__file__": str(module)}
     exec(compile(module.read_text(), str(module), "exec"), names)
     names["inner"] = kernel(names["inner"])
-    outer = kernel(names["outer"])
+    return kernel(names["outer"])
+
+
+class Recorder(event.Listener):
+    """Ends of Numba's events: which kernel, depth of the compiler lock, files written by then."""
+
+    def __init__(self, folder):
+        self.folder, self.depth, self.ends = folder, 0, []
+
+    def on_start(self, event):
+        self.depth += event.kind == "numba:compiler_lock"
+
+    def on_end(self, event):
+        written = len(list(self.folder.glob("*.nbc")))
+        if event.kind == "numba:compile":
+            name = event.data["dispatcher"].py_func.__name__
+            self.ends.append((name, self.depth, written))
+        else:
+            self.depth -= 1
+            self.ends.append(("unlocked", self.depth, written))
+
+
+def test_numba_writes_a_kernel_between_the_events_that_the_lock_relies_on(tmp_path, monkeypatch):
+    """After the end of ``compile``, before the compiler lock of that kernel is released.
+
+    The order of these events is not documented: this test says which versions of Numba have it.
+    """
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    outer = two_kernels(tmp_path)
+    seen = Recorder(type(tmp_path)(outer.stats.cache_path))
+    with (
+        event.install_listener("numba:compile", seen),
+        event.install_listener("numba:compiler_lock", seen),
+    ):
+        assert outer(7) == 21
+    compiled = [place for place, end in enumerate(seen.ends) if end[0] != "unlocked"]
+    assert [seen.ends[place][0] for place in compiled] == ["inner", "outer"]
+    for before, place in enumerate(compiled):
+        _, depth, written = seen.ends[place]
+        assert depth >= 1
+        assert written == before  # not written yet, but the kernel that it calls is
+        released = next(
+            (now, files)
+            for kind, now, files in seen.ends[place + 1 :]
+            if kind == "unlocked" and now < depth
+        )
+        assert released == (depth - 1, before + 1)
+
+
+def test_a_kernel_is_written_only_by_the_one_who_holds_the_lock(tmp_path, monkeypatch):
+    """Two processes that write at a time give one number to machine code for different types."""
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    outer = two_kernels(tmp_path)
     folder = type(tmp_path)(outer.stats.cache_path)
 
     other = locked(folder)  # as another process would hold it

@@ -4,6 +4,11 @@ Numba numbers the files of a kernel's specialisations by an index that it reads,
 back. Two processes that compile the same kernel for different types at the same time can give one
 number to both; a later process then loads machine code for other types. So a process that has
 compiled a kernel waits for the others before it writes. Compiling itself goes on side by side.
+
+Numba's public events are the only place to wait. They belong to the process, not to a kernel, so
+the listener is registered for the whole process and ignores the kernels of other packages. That
+Numba writes between two of the events is not documented: ``tests/kernels/test_compiled.py`` fails
+where it does not, and `pyproject.toml` allows only the versions for which it has passed.
 """
 
 from __future__ import annotations
