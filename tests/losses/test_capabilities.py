@@ -114,3 +114,19 @@ def test_problems_provide_what_losses_offer():
     assert not plain & (Need.CURVATURE | Need.POINTWISE_LOSS | Need.SMOOTHABLE_LOSS)
     kinked = Problem(Prbep(), L2(0.1), data).provides
     assert not (Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING | Need.THRESHOLD_LOSS) & ~kinked
+
+
+@pytest.mark.parametrize("fact", ["weights", "exchangeable"])
+def test_the_kit_assumes_no_fact_that_a_loss_does_not_state(fact):
+    """A loss without `BaseLoss` must say which weights and orders of rows it allows."""
+
+    class Without:
+        """The logistic loss, by delegation, but for one fact."""
+
+        def __getattr__(self, name):
+            if name == fact:
+                raise AttributeError(name)
+            return getattr(Logistic(), name)
+
+    with pytest.raises(AttributeError, match=fact):
+        LossSuite(Without()).run()

@@ -22,6 +22,7 @@ def test_discovery_finds_the_concrete_parts_only():
     assert [kind.__name__ for kind in discover.storages()] == [
         "Binned",
         "Dense",
+        "Emptied",
         "Sharded",
         "Sparse",
         "Stacked",

@@ -192,6 +192,14 @@ class Loss(Protocol):
         """Whether a positive factor on all scores does not change it (a ridge adds variance)."""
 
     @property
+    def weights(self) -> str:
+        """Weights it allows: any for "row" (as in `BaseLoss`), equal within a class for "class"."""
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether it is the same for any order of the rows (the default of `BaseLoss`: yes)."""
+
+    @property
     def offers(self) -> Offers:
         """Flags of the capabilities beyond value, gradient and curvature."""
 

@@ -24,9 +24,9 @@ class BaseLoss:
     #: "binary": targets are -1/+1; "real": targets are any numbers.
     targets: ClassVar[str] = "binary"
     #: "row": any weights; "class": weights must be equal within each class.
-    weights: ClassVar[str] = "row"
+    weights: str = "row"
     #: Whether the loss does not depend on the order of the rows.
-    exchangeable: ClassVar[bool] = True
+    exchangeable: bool = True
     #: 0 value only, 1 gradient, 2 curvature.
     order: int = 1
     #: Whether the gradient is continuous.

@@ -23,10 +23,12 @@ class MovedScores(BaseLoss):
 
     offers = Offers.SHIFTS
     splits = Splits.NOT  # it has one constant for each of all rows
+    exchangeable = False  # for the same reason
 
     def __init__(self, loss: Loss, shift: FloatArray) -> None:
         self.loss, self.shift = loss, shift
         self.order, self.shift_invariant = loss.order, loss.shift_invariant
+        self.weights = loss.weights
 
     @property
     def low_rank(self) -> bool:

@@ -114,6 +114,7 @@ class PlacedLoss(BaseLoss):
         self.smooth, self.convex, self.quadratic = inner.smooth, inner.convex, inner.quadratic
         self.shift_invariant = inner.shift_invariant
         self.scale_invariant = inner.scale_invariant
+        self.weights, self.exchangeable = inner.weights, inner.exchangeable
         # Compiled loops over rows, and the form over rows, need rows in this process.
         self.offers = inner.offers & ~(Offers.COMPILED | Offers.THRESHOLD) | Offers.SHIFTS
 

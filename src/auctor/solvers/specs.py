@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import cast
 
 import numpy as np
 
+from auctor.core.penalty_forms import BLOCKS, SEPARABLE, TREE
 from auctor.core.types import BlockSpec, SeparableSpec, TreeSpec
 from auctor.problem import Problem
 
 
 def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
     """Penalty and bounds per column; with ``intercept``, an unpenalised last entry for it."""
-    spec = problem.penalty.separable(problem.n_columns)
-    assert spec is not None
+    spec = SEPARABLE.of(problem.penalty, problem.n_columns)
     if not (intercept and problem.has_intercept):
         return spec
     ends = (0.0, 0.0, -math.inf, math.inf)  # l1, l2, lower and upper bound of the intercept
@@ -23,9 +22,9 @@ def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
 
 def blocks_of(problem: Problem) -> BlockSpec:
     """The groups of a problem's penalty."""
-    return cast(BlockSpec, problem.penalty.blocks(problem.n_columns))
+    return BLOCKS.of(problem.penalty, problem.n_columns)
 
 
 def tree_of(problem: Problem) -> TreeSpec:
     """The nested groups of a problem's penalty."""
-    return cast(TreeSpec, problem.penalty.tree(problem.n_columns))
+    return TREE.of(problem.penalty, problem.n_columns)

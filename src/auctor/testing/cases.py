@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +14,20 @@ from auctor.core.types import FloatArray, Target
 
 #: Rows of every case. Set by hand: few enough for brute force over pairs and labellings.
 N_ROWS = 14
+
+
+@runtime_checkable
+class HasWidth(Protocol):
+    """A loss with the attribute ``width``: the kit then also tests scores within it of a kink."""
+
+    @property
+    def width(self) -> float:
+        """Smoothing width in score units; 0 for an exact loss."""
+
+
+def width_of(loss: Loss) -> float:
+    """The smoothing width of a loss; 0 if it has none."""
+    return float(loss.width) if isinstance(loss, HasWidth) else 0.0
 
 
 @dataclass(frozen=True)
@@ -45,13 +60,13 @@ def generic_cases(loss: Loss, rng: np.random.Generator) -> Iterator[Case]:
     """Random scores with and without weights, and scores in the curved part of a smoothed loss."""
     y = target_for(loss, rng)
     weight = rng.uniform(0.2, 3.0, size=N_ROWS)
-    if getattr(loss, "weights", "row") == "class":
+    if loss.weights == "class":
         weight = np.where(y > 0.0, weight[0], weight[1])
     yield Case("no weights", rng.normal(scale=1.5, size=N_ROWS), Target(y))
     yield Case("weights", rng.normal(scale=1.5, size=N_ROWS), Target(y, weight))
     yield Case("far scores", rng.normal(scale=6.0, size=N_ROWS), Target(y, weight))
     yield Case("near target", y + rng.normal(scale=0.3, size=N_ROWS), Target(y, weight))
-    width = float(getattr(loss, "width", 0.0))
+    width = width_of(loss)
     if width > 0.0:
         # Margins 1 - y s and residuals s - y within a few widths of their kinks.
         near = y + width * rng.uniform(-2.0, 2.0, size=N_ROWS)

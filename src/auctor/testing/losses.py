@@ -16,7 +16,7 @@ from auctor.core.needs import Coupling, Offers, Splits
 from auctor.core.rng import systematic
 from auctor.core.shift import ShiftedScores, shifts_of
 from auctor.core.types import FloatArray, IntArray, Target
-from auctor.testing.cases import N_ROWS, kinked_scores, target_for
+from auctor.testing.cases import N_ROWS, kinked_scores, target_for, width_of
 from auctor.testing.differences import disagreement
 from auctor.testing.duality import DualitySuite
 from auctor.testing.suite import Untouched, expect, expect_close, when
@@ -99,7 +99,7 @@ class LossSuite(DualitySuite):
             scale = float(np.abs(grad).max()) or 1.0
             direction = rng.normal(size=N_ROWS)
             # The gradient is only continuous here, so the error is of first order in the step.
-            step = 1e-6 * min(1.0, float(getattr(self.loss, "width", 0.0)) or 1.0)
+            step = 1e-6 * min(1.0, width_of(self.loss) or 1.0)
             forward, backward = (
                 self.loss.value(scores + k * step * direction, target) for k in (1, -1)
             )
@@ -326,7 +326,7 @@ class LossSuite(DualitySuite):
                 wanted = self.loss.value_grad(case.scores, case.target)[1]
                 expect_close(np.concatenate(grads), wanted, "gradient, part by part")
 
-    @when(lambda suite: getattr(suite.loss, "weights", "row") == "row")
+    @when(lambda suite: suite.loss.weights == "row")
     def check_weights_are_repetition(self) -> None:
         """Integer weights are the same as repeated rows."""
         rng = self.rng()
@@ -348,7 +348,7 @@ class LossSuite(DualitySuite):
                 pull,
             )
 
-    @when(lambda suite: getattr(suite.loss, "exchangeable", True))
+    @when(lambda suite: suite.loss.exchangeable)
     def check_row_order(self) -> None:
         """Permuting rows permutes the gradient."""
         order = self.rng().permutation(N_ROWS)

@@ -1,0 +1,61 @@
+"""Forms that only some penalties have: arrays that describe the penalty, for compiled loops.
+
+Who needs a form asks for it by its constant:
+
+    BLOCKS.of(penalty, d)    the groups of a penalty of d weights, or an `IncompatibleError`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from auctor.core.capability import Kind
+from auctor.core.protocols import Penalty
+from auctor.core.types import BlockSpec, SeparableSpec, TreeSpec
+
+S = TypeVar("S")
+
+#: Words of errors about penalties.
+PENALTY = Kind("a penalty that has them", "another penalty", repr)
+
+
+@dataclass(frozen=True)
+class PenaltyForm(Generic[S]):
+    """A form of penalties, with the type S of its arrays.
+
+    Parameters
+    ----------
+    words : str
+        What it is, for messages: "A solver that uses <words>".
+    find : callable
+        The form of a penalty of d weights, or ``None`` if it has none.
+
+    Examples
+    --------
+    >>> from auctor.penalties import L1
+    >>> SEPARABLE.of(L1(2.0), 3).l1
+    array([2., 2., 2.])
+    """
+
+    words: str
+    find: Callable[[Penalty, int], S | None]
+
+    def of(self, penalty: Penalty, d: int) -> S:
+        """The form of a penalty of d weights; an `IncompatibleError` if it has none."""
+        found = self.find(penalty, d)
+        if found is None:
+            raise PENALTY.lacks(penalty, self.words)
+        return found
+
+
+SEPARABLE: PenaltyForm[SeparableSpec] = PenaltyForm(
+    "strengths and bounds of single weights", lambda penalty, d: penalty.separable(d)
+)
+BLOCKS: PenaltyForm[BlockSpec] = PenaltyForm(
+    "disjoint groups of weights", lambda penalty, d: penalty.blocks(d)
+)
+TREE: PenaltyForm[TreeSpec] = PenaltyForm(
+    "nested groups of weights", lambda penalty, d: penalty.tree(d)
+)
