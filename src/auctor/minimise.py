@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataLost, IncompatibleError, ParameterError
+from auctor.core.errors import DataLost, IncompatibleError, Option, ParameterError
 from auctor.core.needs import Need, describe
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
@@ -82,9 +82,10 @@ def check_solver(who: str, solver: object, names: Iterable[str]) -> None:
         return
     raise ParameterError(
         who,
-        needs=f"solver to be {', '.join(map(repr, known))} or a solver object",
+        needs=f"{{option}} to be {', '.join(map(repr, known))} or a solver object",
         got=f"{solver!r}",
         todo=f"Pass {solver.__name__}()." if isinstance(solver, type) else "Pass one of these.",
+        option=Option("solver", bare=True),
     )
 
 
@@ -92,12 +93,13 @@ def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> 
     """Raise `IncompatibleError` if the problem does not provide what the solver needs."""
     missing = solver.needs & ~problem.provides
     if missing:
-        advice = alternatives or "Choose another solver, or solver='auto'"
+        advice = alternatives or "Choose another solver, or {option}"
         raise IncompatibleError(
             f"{type(solver).__name__}",
             needs=f"{describe(missing)}",
             got=problem.described,
             todo=f"{advice}.",
+            option=Option("solver", "auto"),
         )
 
 

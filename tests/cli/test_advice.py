@@ -42,23 +42,37 @@ def numbers(tmp_path, change=lambda k, fields: fields, header="a,b,y", n=60):
          "stream", "auctor stream needs rows. Pass --resume."),
         (DataError("learn", "rows", todo="Pass {option}.", option=Option("grow", False)),
          "stream", "auctor stream needs rows. Pass --no-grow."),
-        (DataError("x", "y", todo="Pass a larger {option}, or none.", option="n_features"),
-         "stream", "x needs y. Pass a larger --n-features, or none."),
+        (DataError("L1", "y", todo="Pass a larger {option}, or none.", option="n_features"),
+         "stream", "L1 needs y. Pass a larger --n-features, or none."),
         (DataWarning("MetricClassifierCV", does="uses 3 folds", todo="Set {option}.",
                      option=Option("cv", 3)),
          "train", "auctor train uses 3 folds. Set --folds 3."),
-        (ConvergenceWarning("It", does="stopped", todo="Increase {option} or {option2}.",
+        (ConvergenceWarning("Newton", does="stopped", todo="Increase {option} or {option2}.",
                             option=(Option("max_seconds", bare=True), Option("tol", bare=True))),
-         "train", "It stopped. Increase --max-seconds or --tol."),
-        (DataError("x", "y", todo="Pass {option}.", option=Option("label", "clicked")),
-         "train", "x needs y. Pass --label clicked."),
-        (DataError("x", "y", todo="Pass {option}.", option=Option("label", "my label")),
-         "train", "x needs y. Pass --label 'my label'."),
-        (DataError("x", "y", todo="Pass {option}.", option=Option("zero_based", True)),
-         "train", "x needs y. Pass --zero-based yes."),
+         "train", "Newton stopped. Increase --max-seconds or --tol."),
+        (DataError("L1", "y", todo="Pass {option}.", option=Option("label", "clicked")),
+         "train", "L1 needs y. Pass --label clicked."),
+        (DataError("L1", "y", todo="Pass {option}.", option=Option("label", "my label")),
+         "train", "L1 needs y. Pass --label 'my label'."),
+        (DataError("L1", "y", todo="Pass {option}.", option=Option("zero_based", True)),
+         "train", "L1 needs y. Pass --zero-based yes."),
         # A command without the option names it as Python does.
-        (DataError("x", "y", todo="Pass {option}.", option=Option("dtype", "float32")),
-         "train", "x needs y. Pass dtype='float32'."),
+        (DataError("L1", "y", todo="Pass {option}.", option=Option("dtype", "float32")),
+         "train", "L1 needs y. Pass dtype='float32'."),
+        # Options are shown as they are declared: another name, a flag, a repeatable one, DATA.
+        (DataError("open_shards", "a folder"), "train", "auctor train needs a folder"),
+        (DataError("StreamingAUC.merge", "y"), "stream", "auctor stream needs y"),
+        (DataError("precision_at_k(3)", "y"), "train", "precision_at_k(3) needs y"),
+        (DataError("fit", "{option}", option=Option("as_json", bare=True)),
+         "predict", "auctor predict needs --json"),
+        (DataError("fit", "{option}", option=Option("standardise", False)),
+         "train", "auctor train needs --no-standardise"),
+        (DataError("fit", "{option}", option=Option("slice", ["a", "b c"])),
+         "train", "auctor train needs --slice a --slice 'b c'"),
+        (DataError("fit", "{option}", option=Option("settings", {"rate": 0.5, "means": None})),
+         "stream", "auctor stream needs --set rate=0.5 --set means"),
+        (DataError("fit", "{option}", option=Option("data", bare=True)),
+         "train", "auctor train needs DATA"),
     ],
 )  # fmt: skip
 def test_messages_are_worded_for_a_command(message, command, said):
@@ -272,5 +286,5 @@ def test_warnings_are_worded_for_the_command(capsys, monkeypatch):
     assert main(["demo", "--report", "x.html"]) == 2
     first, second = capsys.readouterr().err.splitlines()
     assert first == "auctor: warning: auctor demo takes it. Set --seed."
-    assert second == "auctor: demo needs rows; got none"
+    assert second == "auctor: auctor demo needs rows; got none"
     assert warnings.showwarning is shown

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from auctor.cli import names
-from auctor.cli.learners import learners
 from auctor.cli.main import main
+from auctor.online.registry import learners
 from auctor.solvers.registry import SOLVERS
 from auctor.tables.formats import FORMATS
 from auctor.training.metric import ALIASES, METRICS

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from auctor import losses, penalties
-from auctor.cli.learners import learners
 from auctor.cli.listing import Kind, parts
 from auctor.cli.main import main
+from auctor.online.registry import learners
 from auctor.solvers.registry import SOLVERS
 from auctor.tables.formats import FORMATS
 from auctor.training.metric import METRICS

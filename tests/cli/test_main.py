@@ -82,7 +82,7 @@ def test_an_auctor_error_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("auctor.cli.demo.run_demo", fail)
     assert main(["demo", "--report", "x.html"]) == 2
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "auctor: demo needs a label; got nothing\n")
+    assert (out, err) == ("", "auctor: auctor demo needs a label; got nothing\n")
 
 
 def test_help_is_quick_because_nothing_heavy_is_imported():

@@ -95,7 +95,9 @@ def test_categories_never_seen_are_counted(table, trained, monkeypatch, capsys):
 def test_measuring_on_the_rows_of_training_is_said(command, table, trained, monkeypatch, capsys):
     monkeypatch.chdir(table.parent)
     assert main([command, "model.auctor", "rows.csv"]) == 0
-    assert "rows.csv has the name and the number of rows of the file" in capsys.readouterr().err
+    assert (
+        "rows.csv, which has the name and the number of rows of the file" in capsys.readouterr().err
+    )
     shutil.copy("rows.csv", "others.csv")
     assert main([command, "model.auctor", "others.csv"]) == 0
     assert capsys.readouterr().err == ""

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auctor.cli.learners import learners
 from auctor.cli.main import main
 from auctor.cli.stream import progress_text
 from auctor.online import Progress, StreamingAUC, learn
 from auctor.online.checkpoint import read_checkpoint
+from auctor.online.registry import learners
 from auctor.saved import read_saved
 from auctor.tables import open_stream
 

@@ -91,7 +91,7 @@ def test_squared_loss_at_any_scale(scale):
 
 def test_poisson_counts():
     model = LinearRegressor("poisson")
-    refuse("targets >= 0", model.fit, X, T, kind=DataError)
+    refuse("targets that are not negative", model.fit, X, T, kind=DataError)
     for scale in (1e3, 1e9, 1e30):
         counts = scale * np.exp(0.3 * X[:, 0])
         fit = LinearRegressor("poisson", strength=1e-6 * scale, tol=1e-8).fit(X, counts)

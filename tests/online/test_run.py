@@ -12,10 +12,10 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from auctor.cli.learners import learners
 from auctor.core.errors import DataError, ParameterError
 from auctor.online import Oam, Spam, StreamingAUC, learn, load_checkpoint
 from auctor.online.checkpoint import read_checkpoint
+from auctor.online.registry import learners
 from auctor.tables import open_stream
 
 

@@ -146,7 +146,7 @@ def test_the_error_says_in_words_what_the_nearest_solver_lacks():
     with pytest.raises(IncompatibleError) as error:
         choose(problem, role=Role.ROW_SPACE)
     text = str(error.value)
-    assert "auctor needs a solver for PairwiseHinge" in text
+    assert "choose needs a solver for PairwiseHinge" in text
     assert "the nearest, lbfgs, needs a differentiable loss, a differentiable penalty" in text
     assert "Need." not in text
 

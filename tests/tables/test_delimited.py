@@ -164,7 +164,7 @@ def test_labels_that_change_type_name_the_line(labels, wrong, chunk_rows):
         ("a,b\n1,0\n", {"label": "c"}, ["'c'", "a, b"]),
         ("a,b\n1,0\n", {"label": 2}, ["label in [-2, 2)"]),
         ("a\n1\n", {"label": 0}, ["at least one more column"]),
-        ("a,y\n1,0\n", {"n_features": 3}, ["n_features=3"]),
+        ("a,y\n1,0\n", {"n_features": 3}, ["3 columns", "as n_features says"]),
         ("a,y\n", {}, ["empty stream"]),
         ("\n\n", {}, ["empty stream"]),
     ],

@@ -40,7 +40,7 @@ def test_columns_that_are_neither_numbers_nor_text(column, word, suffix, tmp_pat
         ("a,y\n", {}, ["0 rows"]),
         ("", {}, ["some rows"]),
         ("\n \n", {}, ["some rows"]),
-        ("a,y\n1,0\n", {"n_features": 4}, ["n_features=4"]),
+        ("a,y\n1,0\n", {"n_features": 4}, ["4 columns", "as n_features says"]),
     ],
 )
 def test_bad_tables(text, options, words):

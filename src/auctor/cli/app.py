@@ -47,9 +47,9 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def built() -> dict[str, Any]:
-    """Every command as typer builds it, by name."""
-    commands: dict[str, Any] = get_command(make_app()).commands  # type: ignore[attr-defined]
+def built(names: Iterable[str] = COMMANDS) -> dict[str, Any]:
+    """Commands as typer builds them, by name; by default all."""
+    commands: dict[str, Any] = get_command(make_app(names)).commands  # type: ignore[attr-defined]
     return commands
 
 

@@ -145,15 +145,16 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
 
 def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Write rows as a folder of shards; returns what was written."""
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
     from auctor.tables.shards import write_shards
 
     if options["missing"] != "refuse" or not options["labelled"]:
         raise ParameterError(
             WHO,
             needs="rows with labels and without missing values to write shards",
-            got="--missing or --unlabelled",
+            got="{option} or {option2}",
             todo="Drop the option; convert to Parquet first to fill missing values.",
+            option=(Option("missing", bare=True), Option("unlabelled", bare=True)),
         )
     same = ("format", "label", "zero_based", "header", "delimiter", "decimal")
     done = write_shards(source, out, **{name: options[name] for name in same})

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from auctor.cli.files import seen_warning
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -63,7 +62,7 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows: all metrics, with 95 % intervals."""
     from auctor.saved import read_classifier
-    from auctor.training.evaluate import evaluation, schema_for, score_chunks
+    from auctor.training.evaluate import evaluation, schema_for, score_chunks, seen_warning
 
     check_order(model, data, who=WHO)
     saved = read_classifier(model, who=WHO)
@@ -73,7 +72,7 @@ def evaluate(
     rows = score_chunks(saved.model, count_unseen(chunks, unseen), who=WHO, seed=seed)
     found = evaluation(saved.model, rows, who=WHO) | {"unseen": dict(unseen)}
     say_unseen("evaluate", unseen, rows.codes.size)
-    if seen := seen_warning(saved.notes, data, rows.codes.size):
+    if seen := seen_warning(saved.notes, data, rows.codes.size, who=WHO):
         say_warning(seen, "evaluate")
     if as_json:
         echo_json({"model": str(model), "data": data, **found})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from auctor.core.errors import DataWarning, ParameterError
+from auctor.core.errors import Option, ParameterError
 
 
 def check_outputs(
@@ -28,25 +28,6 @@ def check_outputs(
         taken.add(_identity(out))
 
 
-def seen_warning(notes: Mapping[str, Any], data: str, rows: int) -> DataWarning | None:
-    """A warning if the rows to measure on seem to be those of training, otherwise None.
-
-    They seem to be if file name and number of rows are the same.
-
-    Examples
-    --------
-    >>> seen_warning({"source": "a/rows.csv", "source_rows": 9}, "rows.csv", 8) is None
-    True
-    """
-    if (notes.get("source_rows"), Path(str(notes.get("source"))).name) != (rows, Path(data).name):
-        return None
-    return DataWarning(
-        data,
-        does="has the name and the number of rows of the file that the model was trained on",
-        todo="If it is the same file, these metrics are too optimistic: measure on held-out rows.",
-    )
-
-
 def check_page(who: str, report: Path | None) -> None:
     """Refuse a report whose name does not end in .html or .htm."""
     if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
@@ -63,9 +44,10 @@ def check_other(who: str, data: str, test: str | Path | None) -> None:
     if test is not None and data != "-" and _identity(data) == _identity(test):
         raise ParameterError(
             who,
-            needs="a --test file other than the training file",
+            needs="a file for {option} other than the training file",
             got=f"{test} twice",
-            todo="Drop --test: a fifth of the rows is then held out.",
+            todo="Drop {option}: a fifth of the rows is then held out.",
+            option=Option("test", bare=True),
         )
 
 

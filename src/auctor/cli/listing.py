@@ -135,9 +135,9 @@ def _solvers() -> list[Part]:
 
 def _learners() -> list[Part]:
     """Online learners."""
-    from auctor.cli.learners import learners
+    from auctor.online.registry import learners
 
-    return _named(learners())
+    return _named(dict(learners()))
 
 
 def _estimators() -> list[Part]:

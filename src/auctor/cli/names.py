@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import typer
@@ -54,7 +53,7 @@ def formats(incomplete: str) -> list[Completion]:
 
 def learners(incomplete: str) -> list[Completion]:
     """Online learners that begin with a text."""
-    from auctor.cli.learners import learners as by_name
+    from auctor.online.registry import learners as by_name
 
     return beginning(incomplete, dict.fromkeys(by_name(), ""))
 
@@ -66,18 +65,6 @@ def choices(*names: str) -> Callable[[str], list[Completion]]:
         return beginning(incomplete, dict.fromkeys(names, ""))
 
     return complete
-
-
-def learner_name(class_name: str) -> str:
-    """The name of an online learner on the command line.
-
-    Examples
-    --------
-    >>> learner_name("RegSolam"), learner_name("StreamingAUC")
-    ('reg_solam', 'streaming')
-    """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
-    return "streaming" if words == "streaming_auc" else words
 
 
 def beginning(incomplete: str, names: dict[str, str]) -> list[Completion]:

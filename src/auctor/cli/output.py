@@ -8,7 +8,9 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from typer.core import TyperArgument, TyperOption
 
 from auctor.core.errors import Message, Option
 
@@ -24,27 +26,6 @@ if TYPE_CHECKING:
 #: hand: a longer table fills more than a screen.
 MANY_COLUMNS = 30
 
-#: Python callables that commands call: a message about one of them names the command instead.
-CALLABLES = frozenset(
-    {
-        "MetricClassifier",
-        "MetricClassifierCV",
-        "TableClassifier",
-        "best_threshold",
-        "contest",
-        "convert",
-        "evaluate",
-        "learn",
-        "load",
-        "open_stream",
-        "prepare",
-        "read_svmlight",
-        "read_table",
-        "resume",
-        "save",
-        "train",
-    }
-)
 #: Python parameters whose option on the command line has another name.
 OPTION_NAMES = {
     "cv": "folds",
@@ -93,37 +74,53 @@ def worded(message: Exception | str, command: str | None) -> str:
 
 
 def _named(command: str | None, who: str) -> str:
-    """The command in place of a Python callable that it calls."""
-    if who not in CALLABLES:
+    """The command in place of a Python function or class that it calls.
+
+    A user of the command line chooses losses, penalties and solvers: they keep their names. So does
+    anything that is no name of Python, such as a metric with its number.
+    """
+    from auctor import losses, penalties, solvers
+
+    parts = (*losses.__all__, *penalties.__all__, *solvers.__all__)
+    if who in parts or not all(word.isidentifier() for word in who.split(".")):
         return who
     return "auctor" if command is None else f"auctor {command}"
 
 
 def _option(command: str | None, option: Option) -> str:
     """An option as a user types it; a parameter without an option is shown as in Python."""
-    from auctor.cli.app import function_of
-
-    name = OPTION_NAMES.get(option.name, option.name)
-    # An option that the command lacks may be one to train the model with: look in train as well.
-    for one in () if command is None else (command, "train"):
-        known = inspect.signature(function_of(one)).parameters
-        if name in known:
-            break
-    else:
+    known = _parameter(command, OPTION_NAMES.get(option.name, option.name))
+    if known is None:
         return option.in_python()
-    typed = name.replace("_", "-")
+    if not isinstance(known, TyperOption):  # an argument, such as DATA
+        return known.metavar or str(known.name).upper()
+    typed = known.opts[0]
     if option.bare or option.value is None:
-        return f"--{typed}"
-    if isinstance(known[name].default, bool):  # a flag
-        return f"--{typed}" if option.value else f"--no-{typed}"
+        return typed
+    if known.is_flag:
+        return typed if option.value or not known.secondary_opts else known.secondary_opts[0]
     if isinstance(option.value, bool):
-        return f"--{typed} {'yes' if option.value else 'no'}"
-    if isinstance(option.value, dict):
-        pairs = (shlex.quote(f"{name}={value}") for name, value in option.value.items())
-        return " ".join(f"--{typed} {pair}" for pair in pairs)
-    if isinstance(option.value, list):
-        return " ".join(f"--{typed} {shlex.quote(str(one))}" for one in option.value)
-    return f"--{typed} {shlex.quote(str(option.value))}"
+        return f"{typed} {'yes' if option.value else 'no'}"
+    if isinstance(option.value, dict):  # a value of None means the name alone
+        pairs = (k if v is None else f"{k}={v}" for k, v in option.value.items())
+        return " ".join(f"{typed} {shlex.quote(pair)}" for pair in pairs)
+    if isinstance(option.value, list | tuple):
+        return " ".join(f"{typed} {shlex.quote(str(one))}" for one in option.value)
+    return f"{typed} {shlex.quote(str(option.value))}"
+
+
+def _parameter(command: str | None, name: str) -> TyperOption | TyperArgument | None:
+    """The option or argument of a command by the name of its parameter, if it has one.
+
+    An option that the command lacks may be one to train the model with: it is looked for in train.
+    """
+    from auctor.cli.app import built
+
+    for one in () if command is None else (command, "train"):
+        for parameter in built([one])[one].params:
+            if parameter.name == name:
+                return cast("TyperOption | TyperArgument", parameter)
+    return None
 
 
 def has_option(function: Any, typed: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,7 @@ def class_weights(text: str | None, who: str = "auctor train") -> str | dict[str
     >>> class_weights("yes=10,no=1")
     {'yes': 10.0, 'no': 1.0}
     """
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
     if text is None or text == "balanced":
         return text
@@ -94,9 +95,13 @@ def class_weights(text: str | None, who: str = "auctor train") -> str | dict[str
         if not equals or not name.strip():
             raise ParameterError(
                 who,
-                needs="--class-weight as balanced or LABEL=WEIGHT,...",
+                needs="{option} to be balanced or LABEL=WEIGHT,...",
                 got=f"{text!r}",
-                todo="Write, for example, yes=10,no=1.",
+                todo="Write, for example, {option2}.",
+                option=(
+                    Option("class_weight", bare=True),
+                    Option("class_weight", "yes=10,no=1"),
+                ),
             )
     return weights
 
@@ -109,7 +114,7 @@ def date_patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
     >>> date_patterns("auctor train", ["sold=%d/%m/%Y"])
     {'sold': '%d/%m/%Y'}
     """
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
     found = {}
     for text in texts or ():
@@ -117,9 +122,10 @@ def date_patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
         if not equals or not name or "%" not in pattern:
             raise ParameterError(
                 who,
-                needs="--date COLUMN=PATTERN",
+                needs="{option} COLUMN=PATTERN",
                 got=f"{text!r}",
-                todo="Write, for example, sold=%d/%m/%Y for day/month/year.",
+                todo="Write, for example, {option2} for day/month/year.",
+                option=(Option("date", bare=True), Option("date", {"sold": "%d/%m/%Y"})),
             )
         found[name] = pattern
     return found
@@ -133,7 +139,7 @@ def directions(who: str, text: str | None) -> dict[str, int] | None:
     >>> directions("auctor train", "age=1,income=-1")
     {'age': 1, 'income': -1}
     """
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
     if text is None:
         return None
@@ -143,12 +149,46 @@ def directions(who: str, text: str | None) -> dict[str, int] | None:
         if not equals or not name or sign not in ("1", "+1", "-1"):
             raise ParameterError(
                 who,
-                needs="--monotone COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
+                needs="{option} COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
                 got=f"{text!r}",
-                todo="Write, for example, age=1,income=-1.",
+                todo="Write, for example, {option2}.",
+                option=(Option("monotone", bare=True), Option("monotone", "age=1,income=-1")),
             )
         found[name] = int(sign)
     return found
+
+
+def settings(who: str, texts: Iterable[str] | None) -> dict[str, Any]:
+    """Parameters of a learner, from texts of the form NAME=VALUE; values are JSON or text.
+
+    Examples
+    --------
+    >>> settings("auctor stream", ["rate=0.5", "means=running"])
+    {'rate': 0.5, 'means': 'running'}
+    """
+    from auctor.core.errors import Option, ParameterError
+
+    found = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ParameterError(
+                who,
+                needs="{option} NAME=VALUE",
+                got=f"{text!r}",
+                todo="Add the name and =.",
+                option=Option("settings", bare=True),
+            )
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    """A value from its text: JSON or Python's True, False and None; otherwise the text."""
+    try:
+        return json.loads(text.lower() if text in ("True", "False") else text)
+    except ValueError:
+        return None if text == "None" else text
 
 
 def _number(text: str) -> float | str:

@@ -94,7 +94,7 @@ def predict(
     --labels or --probabilities it writes all that the model has, or only scores to a .npy file.
     With --json it prints what was written, and where.
     """
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
     from auctor.saved import read_model
 
     check_order(model, data, who=WHO)
@@ -102,7 +102,11 @@ def predict(
     check_outputs(WHO, [out], [model, data, config])
     if as_json and out == "-":
         raise ParameterError(
-            WHO, needs="--out FILE with --json", got="--out -", todo="Pass the name of a file."
+            WHO,
+            needs="{option} FILE with {option2}",
+            got="{option3}",
+            todo="Pass the name of a file.",
+            option=(Option("out", bare=True), Option("as_json", bare=True), Option("out", "-")),
         )
     fitted = read_model(model)
     wanted = _wanted(
@@ -238,7 +242,7 @@ def _positive(model: Model) -> Any:
 
 def _wanted(model: Model, kind: str, options: dict[str, bool]) -> tuple[str, ...]:
     """Keys of `METHODS`: the options that were given, or by default all that the model has."""
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
     chosen = tuple(what for what, given in options.items() if given)
     has_probabilities = getattr(model, "calibrators", None) is not None
@@ -248,7 +252,8 @@ def _wanted(model: Model, kind: str, options: dict[str, bool]) -> tuple[str, ...
                 WHO,
                 needs=f"a classifier to write {chosen[0]}",
                 got="a regressor",
-                todo=f"Drop --{chosen[0]}.",
+                todo="Drop {option}.",
+                option=Option(chosen[0], bare=True),
             )
         return ("predictions",)
     if "probabilities" in chosen and not has_probabilities:
@@ -256,7 +261,8 @@ def _wanted(model: Model, kind: str, options: dict[str, bool]) -> tuple[str, ...
             WHO,
             needs="a calibrated model, or one trained on log_loss, to write probabilities",
             got="a model without probabilities",
-            todo="Train it with --calibrate sigmoid.",
+            todo="Train it with {option}.",
+            option=Option("calibrate", "sigmoid"),
         )
     if chosen:
         return chosen
@@ -267,7 +273,7 @@ def _wanted(model: Model, kind: str, options: dict[str, bool]) -> tuple[str, ...
 
 def _kind(out: str) -> str:
     """The format of the output, by its name; an unknown one is refused before any work."""
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
     from auctor.core.files import check_destination
     from auctor.core.optional import require
 
@@ -277,9 +283,10 @@ def _kind(out: str) -> str:
     if kind is None:
         raise ParameterError(
             WHO,
-            needs=f"--out with a name that ends in {', '.join(ENDINGS)}, or -",
+            needs=f"{{option}} with a name that ends in {', '.join(ENDINGS)}, or -",
             got=out,
             todo="Add the ending.",
+            option=Option("out", bare=True),
         )
     if kind == "parquet":
         require("pyarrow", extra="cli", who=WHO)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from auctor.cli.files import check_outputs, check_page, seen_warning
+from auctor.cli.files import check_outputs, check_page
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -171,11 +171,13 @@ def _read(
     seed: int,
 ) -> Inputs:
     """Read and score the rows; says which columns have categories unknown to the model."""
+    from auctor.training.evaluate import seen_warning
+
     schema = _schema(saved)
     table = read(data, reading, who=WHO, schema=schema)
     rows = _scored(saved, table, seed)
     say_unseen("report", table.unseen, rows.codes.size)
-    seen = seen_warning(saved.notes, data, rows.codes.size)
+    seen = seen_warning(saved.notes, data, rows.codes.size, who=WHO)
     text = read_text(data, reading, slices, who=WHO) if slices else {}
     known = None
     if train is not None:  # the training file may have another format

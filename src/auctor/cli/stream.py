@@ -12,7 +12,6 @@ import typer
 
 from auctor.cli import names
 from auctor.cli.files import check_outputs
-from auctor.cli.learners import learner_settings, make_learner
 from auctor.cli.options import (
     AsCategory,
     AsJson,
@@ -32,7 +31,7 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import echo_json, say_unseen
-from auctor.cli.parameters import date_patterns
+from auctor.cli.parameters import date_patterns, settings
 from auctor.cli.reading import yes_no
 from auctor.cli.stream_output import (
     WHO,
@@ -177,24 +176,35 @@ def stream(
 def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
     """The learner that the options ask for; invalid ones are refused."""
     from auctor.core.checks import check_choice
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
+    from auctor.online.registry import make_learner
 
     if options["metric"] != "auc":
         raise ParameterError(
             WHO,
-            needs="--metric auc, the only metric that streams are learned for",
+            needs="{option}, the only metric that streams are learned for",
             got=options["metric"],
             todo="Use auctor train for other metrics.",
+            option=Option("metric", "auc"),
         )
     check_choice(WHO, "missing", options["missing"], MISSING)
-    params = learner_settings(
-        options["settings"],
-        strength=options["strength"],
-        grow=options["grow"],
-        # Any other rule fills missing values before the learner sees them.
-        missing="skip" if options["missing"] == "skip" else "raise",
-    )
-    return make_learner(options["learner"], params)
+    # Any other rule than skip fills missing values before the learner sees them.
+    params = {
+        "grow": options["grow"],
+        "missing": "skip" if options["missing"] == "skip" else "raise",
+    }
+    if options["strength"] is not None:
+        params["strength"] = options["strength"]
+    others = settings(WHO, options["settings"])
+    try:
+        return make_learner(options["learner"], params | others, who=WHO)
+    except ParameterError as error:
+        # Parameters that were given by --set are shown as entries of it.
+        shown = [
+            Option("settings", {one.name: None}) if one.name in others else one
+            for one in error.options
+        ]
+        raise error.naming(*shown) from None
 
 
 def _open_rows(source: str | list[str], options: Mapping[str, Any]) -> Iterator[Chunk]:
@@ -255,14 +265,18 @@ def _source(data: list[str] | None) -> str | list[str]:
 
 def _classes(text: str | None) -> list[Any] | None:
     """The labels of ``--classes``, as numbers if both are numbers."""
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or parts[0] == parts[1]:
         raise ParameterError(
-            WHO, needs="--classes A,B", got=f"{text!r}", todo="Pass two different labels."
+            WHO,
+            needs="{option} A,B",
+            got=f"{text!r}",
+            todo="Pass two different labels.",
+            option=Option("classes", bare=True),
         )
     try:
         return [float(part) for part in parts]
@@ -272,7 +286,7 @@ def _classes(text: str | None) -> list[Any] | None:
 
 def _check_out(out: Path | None) -> None:
     """Refuse a file that cannot be written, before any row is read."""
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
     from auctor.core.files import check_destination
 
     if out is None:
@@ -280,9 +294,10 @@ def _check_out(out: Path | None) -> None:
     if out.suffix not in (".auctor", ".json", ".npz"):
         raise ParameterError(
             WHO,
-            needs="--out with a name that ends in .auctor, .json or .npz",
+            needs="{option} with a name that ends in .auctor, .json or .npz",
             got=out,
             todo="Add the ending.",
+            option=Option("out", bare=True),
         )
     check_destination(out, who=WHO)
 

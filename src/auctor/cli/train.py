@@ -152,8 +152,8 @@ def train(
     table = table_parameters(WHO, ctx.params)
     command, slices = command_line(ctx), tuple(slice or ())
     if is_shards(data):
-        others = {"test": test, "report": report, "slice": slices}
-        refuse_others({**others, f"model {model}": model != "linear"})
+        others = {"test": test, "report": report, "slice": slice}
+        refuse_others({**others, "model": model if model != "linear" else None})
         shards = ShardJob(data, memory, checkpoint, positive, standardise, out, command,
                           as_json, quiet)  # fmt: skip
         return train_on_shards(shards, table)

@@ -71,15 +71,16 @@ def n_bytes(text: str) -> int:
     >>> n_bytes("2GB"), n_bytes("1.5 kB"), n_bytes("300")
     (2000000000, 1500, 300)
     """
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", text.lower())
     if found is None:
         raise ParameterError(
             WHO,
-            needs="--memory as a number and a unit",
+            needs="{option} as a number and a unit",
             got=repr(text),
             todo="Write, for example, 2GB.",
+            option=Option("memory", bare=True),
         )
     return int(float(found[1]) * UNITS[found[2]])
 
@@ -105,11 +106,13 @@ def refuse_for_shards_only(given: dict[str, Any]) -> None:
 
 
 def _refuse(given: dict[str, Any], needs: str, got: str, todo: str) -> None:
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
-    refused = [name for name, value in given.items() if value]
+    refused = [Option(name, value) for name, value in given.items() if value]
     if refused:
-        raise ParameterError(WHO, needs=f"{needs} for --{refused[0]}", got=got, todo=todo)
+        raise ParameterError(
+            WHO, needs=f"{needs} for {{option}}", got=got, todo=todo, option=refused[0]
+        )
 
 
 def train_on_shards(job: ShardJob, table: TableParameters) -> None:

@@ -207,14 +207,15 @@ def slice_columns(
     source: str, reading: Reading, slices: tuple[str, ...], report: Path | None
 ) -> dict[str, list[str]]:
     """The columns of ``--slice`` as text; refuses missing columns, and a call without a report."""
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
 
     if slices and report is None:
         raise ParameterError(
             WHO,
-            needs="--report FILE to show the metrics for each value of a column",
-            got="--slice alone",
-            todo="Add --report, or drop --slice.",
+            needs="{option} FILE to show the metrics for each value of a column",
+            got="{option2} alone",
+            todo="Add {option}, or drop {option2}.",
+            option=(Option("report", bare=True), Option("slice", bare=True)),
         )
     return read_text(source, reading, slices, who=WHO) if slices else {}
 

@@ -113,9 +113,10 @@ def check_vector(who: str, name: str, value: object, *, size: int | None = None)
         wanted = "one dimension" if size is None else f"shape ({size},)"
         raise DataError(
             who,
-            needs=f"{name} with {wanted}",
+            needs=f"{{option}} with {wanted}",
             got=f"shape {array.shape}",
             todo="Pass one value per entry.",
+            option=Option(name, bare=True),
         )
     _check_finite(who, name, array)
     return array
@@ -130,9 +131,10 @@ def check_matrix(
         wanted = f"({'rows' if rows is None else rows}, {columns})"
         raise DataError(
             who,
-            needs=f"{name} of shape {wanted}",
+            needs=f"{{option}} of shape {wanted}",
             got=f"shape {array.shape}",
             todo=f"Pass {columns} numbers in every row.",
+            option=Option(name, bare=True),
         )
     _check_finite(who, name, array)
     return array
@@ -144,14 +146,19 @@ def _numbers(who: str, name: str, value: object) -> FloatArray:
     except (TypeError, ValueError) as error:
         raise DataError(
             who,
-            needs=f"{name} to be numbers",
+            needs="{option} to be numbers",
             got=f"{type(value).__name__}",
             todo="Pass a numeric array.",
+            option=Option(name, bare=True),
         ) from error
 
 
 def _check_finite(who: str, name: str, array: FloatArray) -> None:
     if not np.isfinite(array).all():
         raise DataError(
-            who, needs=f"{name} to be finite", got="NaN or infinity", todo="Remove or replace them."
+            who,
+            needs="{option} to be finite",
+            got="NaN or infinity",
+            todo="Remove or replace them.",
+            option=Option(name, bare=True),
         )

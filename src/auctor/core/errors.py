@@ -22,7 +22,7 @@ so that Python and the command line can each show them in the words that their u
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 M = TypeVar("M", bound="Message")
 
@@ -59,7 +59,7 @@ class Message(Exception):
     Parameters
     ----------
     who : str
-        The function, class or file that needs something.
+        The function or class that needs something; the command line names its command instead.
     needs : str, optional
         What it needs. A message has either this or ``does``.
     got : object, optional
@@ -130,6 +130,10 @@ class Message(Exception):
     def of_kind(self, kind: type[M]) -> M:
         """A copy of the message as an error or a warning of another class."""
         return kind(self.who, self.needs, self.got, self.todo, self.options, self.does)
+
+    def naming(self, *options: Option) -> Self:
+        """A copy of the message that names other parameters, in the order of its own."""
+        return type(self)(self.who, self.needs, self.got, self.todo, options, self.does)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
 
 
@@ -22,10 +22,11 @@ def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "random_state",
-            needs="an integer, a generator or None",
+            "auctor",
+            needs="{option} to be an integer, a generator or None",
             got=f"{seed!r}",
             todo="Pass an integer.",
+            option=Option("random_state", bare=True),
         ) from error
 
 

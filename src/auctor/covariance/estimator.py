@@ -12,7 +12,7 @@ from sklearn.covariance import EmpiricalCovariance, empirical_covariance
 from sklearn.utils.validation import validate_data
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import FloatArray
 from auctor.covariance.inputs import (
     Penalties,
@@ -229,9 +229,10 @@ class SparseInverseCovariance(GraphEstimator):
         if self.standardise == "rank":
             raise ParameterError(
                 who,
-                needs="standardise to be True or False if a covariance is given",
+                needs="{option} to be True or False if a covariance is given",
                 got="'rank'",
                 todo="Pass the rows to fit.",
+                option=Option("standardise", bare=True),
             )
         matrix = check_covariance(who, S)
         self.n_features_in_ = matrix.shape[0]

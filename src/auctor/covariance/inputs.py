@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import FloatArray, IntArray
 
 #: Largest difference of two entries that should be equal, as a share of the largest entry. Set by
@@ -105,9 +105,10 @@ def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) 
     except (TypeError, ValueError) as error:
         raise DataError(
             who,
-            needs="weights to be None, 'adaptive' or numbers",
+            needs="{option} to be None, 'adaptive' or numbers",
             got=f"{weights!r:.60}",
             todo="Pass one of these.",
+            option=Option("weights", bare=True),
         ) from error
     if matrix.shape != (size, size):
         raise DataError(
@@ -117,7 +118,13 @@ def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) 
             todo="Pass a weight for every pair of columns.",
         )
     if np.isnan(matrix).any() or (matrix < 0.0).any():
-        raise DataError(who, needs="weights >= 0", got="NaN or negative ones", todo="Correct them.")
+        raise DataError(
+            who,
+            needs="{option} >= 0",
+            got="NaN or negative ones",
+            todo="Correct them.",
+            option=Option("weights", bare=True),
+        )
     # Weights must be exactly symmetric: name the first pair that is not.
     uneven = np.argwhere(matrix != matrix.T)
     if uneven.size:

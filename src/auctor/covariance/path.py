@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import FloatArray
 from auctor.covariance.inputs import Penalties, check_covariance, penalty_factors
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
@@ -108,9 +108,10 @@ def covariance_path(
     if grid.size == 0 or (np.diff(grid) > 0.0).any():
         raise ParameterError(
             who,
-            needs="strengths in decreasing order, at least one",
+            needs="{option} in decreasing order, at least one",
             got=f"{grid.tolist()[:4]}",
             todo="Sort them: each solve starts from the last solution.",
+            option=Option("strengths", bare=True),
         )
     budget = Limits(tol, max_iter, max_seconds, n_threads)
     return list(along_path(S, factors, grid, solver=solver, budget=budget, who=who))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataWarning, ParameterError
+from auctor.core.errors import DataWarning, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.covariance.criteria import (
@@ -130,7 +130,11 @@ class SparseInverseCovarianceCV(GraphEstimator):
         grid = np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1].copy()
         if not grid.size or not np.isfinite(grid).all() or grid[-1] < 0.0:
             raise ParameterError(
-                who, needs="strengths >= 0", got=f"{self.strengths!r}", todo="Pass a few of them."
+                who,
+                needs="{option} >= 0",
+                got=f"{self.strengths!r}",
+                todo="Pass a few of them.",
+                option=Option("strengths", bare=True),
             )
         return grid
 

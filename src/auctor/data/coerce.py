@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from auctor.core.checks import check_vector
-from auctor.core.errors import DataError, DataTypeError
+from auctor.core.errors import DataError, DataTypeError, Option
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data.binned import Binned, BinnedMatrix
 from auctor.data.dense import Dense
@@ -146,17 +146,19 @@ def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> Float
     if np.asarray(weight).dtype.kind == "c":
         raise DataError(
             who,
-            needs="sample_weight to be real",
+            needs="{option} to be real",
             got="complex numbers",
             todo="Pass their real part.",
+            option=Option("sample_weight", bare=True),
         )
     checked = check_vector(who, "sample_weight", weight, size=n)
     if (checked < 0).any():
         raise DataError(
             who,
-            needs="sample_weight >= 0",
+            needs="{option} >= 0",
             got=f"{checked.min():g}",
             todo="Remove or clip such weights.",
+            option=Option("sample_weight", bare=True),
         )
     if not checked.any():
         if zeros:
@@ -172,9 +174,10 @@ def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> Float
     if not 1.0 / LARGEST <= total <= LARGEST:
         raise DataError(
             who,
-            needs=f"sample_weight with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]",
+            needs=f"{{option}} with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]",
             got=f"{total:g}",
             todo="Divide the weights by their mean.",
+            option=Option("sample_weight", bare=True),
         )
     return checked
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import NotOfferedError
+from auctor.core.errors import NotOfferedError, Option
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import in_shards
@@ -32,9 +32,14 @@ def check_has_probabilities(estimator: Any) -> None:
     if estimator.calibrate is None and not log_odds(estimator.metric, None):
         raise NotOfferedError(
             type(estimator).__name__,
-            needs="calibrate='sigmoid' or 'isotonic', or metric='log_loss', for predict_proba",
+            needs="{option} or 'isotonic', or {option2}, for predict_proba",
             got="calibrate=None",
-            todo="Set calibrate and fit again; decision_function gives scores without it.",
+            todo="Set {option3} and fit again; decision_function gives scores without it.",
+            option=(
+                Option("calibrate", "sigmoid"),
+                Option("metric", "log_loss"),
+                Option("calibrate", bare=True),
+            ),
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from auctor.core.errors import NotOfferedError
+from auctor.core.errors import NotOfferedError, Option
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.base import issue_warnings, offered_if
 from auctor.estimators.kernel import KernelEstimator
@@ -28,9 +28,10 @@ def _check_calibrated(estimator: KernelClassifier) -> None:
     if estimator.calibrate is None:
         raise NotOfferedError(
             "KernelClassifier",
-            needs="calibrate='sigmoid' or 'isotonic' for predict_proba",
+            needs="{option} or 'isotonic' for predict_proba",
             got="calibrate=None",
-            todo="Set calibrate and fit again; decision_function gives scores without it.",
+            todo="Set {option2} and fit again; decision_function gives scores without it.",
+            option=(Option("calibrate", "sigmoid"), Option("calibrate", bare=True)),
         )
 
 

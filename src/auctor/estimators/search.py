@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.estimators.base import issue_warnings, sentence
 from auctor.estimators.classifier import MetricClassifier
@@ -46,9 +46,10 @@ def splits_of(
     except (TypeError, ValueError, IndexError) as error:
         raise ParameterError(
             who,
-            needs="cv to be a number of folds, a splitter or pairs of train and test rows",
+            needs="{option} to be a number of folds, a splitter or pairs of train and test rows",
             got=f"{cv!r} ({sentence(error)})",
             todo="Pass a number.",
+            option=Option("cv", bare=True),
         ) from error
     return splits
 
@@ -198,7 +199,8 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
         except (AttributeError, NotFittedError, TypeError) as error:
             raise ParameterError(
                 self._who,
-                needs="scoring to be one number from labels or decision values",
+                needs="{option} to be one number from labels or decision values",
                 got=f"{self.scoring!r} ({sentence(error)})",
                 todo="Pass another scorer, or none for the metric.",
+                option=Option("scoring", bare=True),
             ) from error

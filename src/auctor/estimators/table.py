@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.base import check_columns, offered_if
 from auctor.estimators.classifier import MetricClassifier, check_has_probabilities
@@ -285,9 +285,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         if self.date is not None and not isinstance(self.date, Mapping):
             raise ParameterError(
                 self._who,
-                needs="date to map columns to formats",
+                needs="{option} to map columns to formats",
                 got=f"{self.date!r}",
                 todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
+                option=Option("date", bare=True),
             )
         return dict(self.date or {})
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
@@ -219,9 +219,10 @@ def _calibrated(graph: Graph, calibrator: Any, scores: str, name: str) -> str:
     if not isinstance(calibrator, Isotonic):
         raise ParameterError(
             WHO,
-            needs="calibrate='sigmoid' or 'isotonic'",
+            needs="{option} or 'isotonic'",
             got=f"{type(calibrator).__name__}",
             todo="Fit with one of these.",
+            option=Option("calibrate", "sigmoid"),
         )
     return _interpolated(graph, calibrator.points, calibrator.levels, scores, name)
 

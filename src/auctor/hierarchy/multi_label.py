@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.utils import ClassifierTags
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
@@ -184,9 +184,10 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
         elif not hasattr(self.decoder, "decode"):
             raise ParameterError(
                 who,
-                needs="decoder to be a name or an object with decode(scores, taxonomy)",
+                needs="{option} to be a name or an object with decode(scores, taxonomy)",
                 got=repr(self.decoder),
                 todo=f"Names: {', '.join(DECODERS)}.",
+                option=Option("decoder", bare=True),
             )
 
     def _train_models(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:

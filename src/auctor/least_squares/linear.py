@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from auctor.core.checks import check_real, check_vector
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import FloatArray
 from auctor.qp import QuadraticProgram
 from auctor.qp import solve as solve_program
@@ -216,5 +216,11 @@ def _read(who: str, A: Any, b: Any) -> tuple[FloatArray, FloatArray]:
             todo="Pass an array of two dimensions.",
         )
     if not np.isfinite(matrix).all():
-        raise DataError(who, needs="A to be finite", got="NaN or infinity", todo="Drop such rows.")
+        raise DataError(
+            who,
+            needs="{option} to be finite",
+            got="NaN or infinity",
+            todo="Drop such rows.",
+            option=Option("A", bare=True),
+        )
     return matrix, check_vector(who, "b", b, size=matrix.shape[0])

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import FloatArray
 from auctor.least_squares.methods import LevenbergMarquardt, MethodState, Moved
 from auctor.least_squares.residuals import WHO, Function, Residuals, Values
@@ -160,9 +160,10 @@ def _bounds(start: FloatArray, lower: Any, upper: Any) -> tuple[FloatArray, Floa
         j = int(np.argmax(~(low <= high)))
         raise DataError(
             WHO,
-            needs="lower <= upper",
+            needs="{option} <= {option2}",
             got=f"{low[j]:g} and {high[j]:g} for unknown {j}",
             todo="Swap or widen these bounds.",
+            option=(Option("lower", bare=True), Option("upper", bare=True)),
         )
     if ((start < low) | (start > high)).any():
         j = int(np.argmax((start < low) | (start > high)))

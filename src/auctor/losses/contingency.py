@@ -27,7 +27,7 @@ import numpy as np
 from auctor.core.capabilities import ByRows, lacking
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.needs import Coupling, Offers, Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import thresholds
@@ -313,9 +313,10 @@ class AtK(ThresholdLoss):
         if not real or not (k >= 1 if isinstance(k, Integral) else 0.0 < k <= 1.0):
             raise ParameterError(
                 who,
-                needs="k to be an integer of at least 1 or a fraction in (0, 1]",
+                needs="{option} to be an integer of at least 1 or a fraction in (0, 1]",
                 got=f"{k!r}",
                 todo="Pass a number of rows or a fraction of them.",
+                option=Option("k", bare=True),
             )
         check_real(who, "width", self.width, low=0.0)
 
@@ -331,9 +332,10 @@ class AtK(ThresholdLoss):
         if top > 1.0 + SHARE_ERROR:
             raise DataError(
                 f"{type(self).__name__}",
-                needs=f"k of at most the total weight of the rows, {total:g}",
+                needs=f"{{option}} of at most the total weight of the rows, {total:g}",
                 got=self.k,
                 todo="Pass a smaller k or a fraction in (0, 1].",
+                option=Option("k", bare=True),
             )
         top = min(top, 1.0)
         if self.precision:

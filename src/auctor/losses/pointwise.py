@@ -416,7 +416,7 @@ class Poisson(Pointwise):
         if (target.y < 0).any():
             raise DataError(
                 "Poisson",
-                needs="targets >= 0",
+                needs="targets that are not negative",
                 got=f"{target.y.min():g}",
                 todo="Use another loss for targets that can be negative.",
             )

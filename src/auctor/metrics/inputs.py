@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_real, check_vector
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, FloatArray
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -97,9 +97,10 @@ def _rows(
     if checked.min() < 0.0:
         raise DataError(
             who,
-            needs="weight of at least zero",
+            needs="{option} of at least zero",
             got=f"{checked.min():g}",
             todo="Remove the rows of negative weight.",
+            option=Option("weight", bare=True),
         )
     kept = checked > 0.0
     if not kept.any():
@@ -115,9 +116,10 @@ def _rows(
     if not _WEIGHT_RANGE[0] <= total <= _WEIGHT_RANGE[1]:
         raise DataError(
             who,
-            needs="weight with a sum in [1e-100, 1e100]",
+            needs="{option} with a sum in [1e-100, 1e100]",
             got=f"{total:g}",
             todo="Divide the weights by their mean.",
+            option=Option("weight", bare=True),
         )
     # A slice instead of a mask avoids copies where all rows are kept.
     if kept.all():

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import FloatArray
 from auctor.metrics.error import confusion_of
 from auctor.metrics.inputs import Classes, validate, validate_predicted
@@ -353,9 +353,10 @@ def depth_of(who: str, k: object, s: Sweep) -> float:
     raise ParameterError(
         who,
         needs=(
-            f"k to be an integer from 1 to the total weight of the rows, {total:g}, "
+            f"{{option}} to be an integer from 1 to the total weight of the rows, {total:g}, "
             "or a float in (0, 1]"
         ),
         got=f"{k!r}",
         todo="Pass a number of rows, or a fraction as a float.",
+        option=Option("k", bare=True),
     )

@@ -288,9 +288,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         if not isinstance(self.grow, bool | np.bool_):
             raise ParameterError(
                 self._who,
-                needs="grow to be True or False",
+                needs="{option} to be True or False",
                 got=f"{self.grow!r}",
                 todo="Pass a bool.",
+                option=Option("grow", bare=True),
             )
 
     def check_width(self, d: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.archive import broken, read_archive, write_archive
-from auctor.core.errors import ParameterError
+from auctor.core.errors import DataError, ParameterError
 from auctor.core.files import AnyPath
 from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier
@@ -90,6 +90,8 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
         origin = Origin(label, None if schema is None else Schema.from_json(schema))
         if d is not None:
             check_state(learner, arrays, d)
+    except DataError as error:
+        raise broken(path, WHO, f"a damaged state, where this is needed: {error.needs}") from error
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         raise broken(path, WHO, f"an incomplete description ({error!r})") from error
     # Everything was checked: from here on nothing can fail half-way.

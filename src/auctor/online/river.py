@@ -63,8 +63,8 @@ class Riverlike:
                 WHO,
                 needs="a learner that may add columns",
                 got="grow=False",
-                todo="Set {option}, or pass features= with all names.",
-                option=Option("grow", True),
+                todo="Set {option}, or pass {option2} with all names.",
+                option=(Option("grow", True), Option("features")),
             )
         self._rows: list[dict[int, float]] = []
         self._labels: list[Any] = []
@@ -90,8 +90,8 @@ class Riverlike:
                 WHO,
                 needs="features among those listed",
                 got=f"{new[0]!r}",
-                todo="Set {option}, or list it in features=.",
-                option=Option("grow", True),
+                todo="Set {option}, or list it in {option2}.",
+                option=(Option("grow", True), Option("features", bare=True)),
             )
         for name in new:
             self._columns[name] = len(self._columns)
@@ -174,7 +174,8 @@ def _usual_classes(labels: list[Any]) -> Any:
         return None if label == 1 else [label, 1]
     raise ParameterError(
         WHO,
-        needs="classes= for labels other than False/True, 0/1 and -1/+1",
+        needs="{option} for labels other than False/True, 0/1 and -1/+1",
         got=f"{label!r}",
         todo="Pass both labels.",
+        option="classes",
     )

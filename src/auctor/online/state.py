@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from auctor.core.errors import DataError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier, State
@@ -16,7 +17,7 @@ MOST_ROWS = 1 << 53
 
 
 def check_state(learner: OnlineClassifier, state: State, d: int) -> None:
-    """Raise ``ValueError`` unless the arrays can be the state of the learner with d columns."""
+    """Raise ``DataError`` unless the arrays can be the state of the learner with d columns."""
     require_that(type(d) is int and d >= 1, "a number of columns")
     expected = _expected(learner, state, d)
     require_that(state.keys() == expected.keys(), "the arrays of this learner")
@@ -52,7 +53,9 @@ def all_between(array: Array, low: float, high: float) -> bool:
     return bool(((array >= low) & (array < high)).all())
 
 
-def require_that(good: bool, what: str) -> None:
-    """Raise ``ValueError`` unless a condition on the state holds."""
+def require_that(good: bool, needs: str) -> None:
+    """Raise ``DataError`` unless a state from a file has what its learner needs."""
     if not good:
-        raise ValueError(f"a state without {what}")
+        raise DataError(
+            "check_state", needs=needs, got="a damaged state", todo="Save the model again."
+        )

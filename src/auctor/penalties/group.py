@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Array, BlockSpec, FloatArray, IntArray, SeparableSpec, TreeSpec
 from auctor.kernels.penalties import groups as kernels
 from auctor.penalties.base import BasePenalty
@@ -75,9 +75,10 @@ class GroupL2(BasePenalty):
         if self._size and self._free.size:
             raise ParameterError(
                 "GroupL2",
-                needs="groups as lists or labels to use free",
-                got=f"groups={groups!r}",
+                needs="{option} as lists or labels to use {option2}",
+                got=f"{groups!r}",
                 todo="Pass the groups as lists of columns.",
+                option=(Option("groups", bare=True), Option("free", bare=True)),
             )
         self._weights = None if weights is None else check_weights("GroupL2", weights)
         # The arrays depend on the number of columns: they are built on first use and cached.
@@ -217,7 +218,11 @@ def check_weights(who: str, weights: Weights) -> FloatArray:
     checked = check_vector(who, "weights", weights)
     if (checked < 0).any():
         raise ParameterError(
-            who, needs="weights >= 0", got=f"{checked.min():g}", todo="Pass non-negative weights."
+            who,
+            needs="{option} >= 0",
+            got=f"{checked.min():g}",
+            todo="Pass non-negative weights.",
+            option=Option("weights", bare=True),
         )
     return checked
 
@@ -230,9 +235,10 @@ def checked_columns(who: str, what: str, columns: Any) -> IntArray:
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise ParameterError(
             who,
-            needs=f"{what} to hold column numbers from 0",
+            needs="{option} to hold column numbers from 0",
             got=f"{columns!r}",
             todo="Pass integers.",
+            option=Option(what, bare=True),
         )
     return array.astype(np.int64)
 
@@ -248,7 +254,8 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
             "GroupL2",
             needs="groups as a size, labels or lists of columns",
             got=f"{groups!r}",
-            todo="Pass groups=5, for example, for groups of five columns in a row.",
+            todo="Pass {option}, for example, for groups of five columns in a row.",
+            option=Option("groups", 5),
         ) from error
     # One number per column: labels. They are turned into lists of columns, in the order of labels.
     if items and all(np.ndim(item) == 0 for item in items):
@@ -297,7 +304,8 @@ def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
                 "GroupL2",
                 needs=f"groups of the columns 0 to {d - 1}",
                 got=f"column {group.max()}{beyond}",
-                todo="Number the columns from 0 and name those in no group in free=.",
+                todo="Number the columns from 0 and name those in no group in {option}.",
+                option=Option("free", bare=True),
             )
         seen[group] = True
     if not seen.all():
@@ -305,5 +313,6 @@ def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
             "GroupL2",
             needs=f"every one of {d} columns in a group",
             got=f"none for column {np.flatnonzero(~seen)[0]}",
-            todo="Name unpenalised columns in free=.",
+            todo="Name unpenalised columns in {option}.",
+            option=Option("free", bare=True),
         )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from auctor.core.checks import check_real, check_vector
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import FloatArray, SeparableSpec, TreeSpec
 from auctor.kernels.penalties import separable as kernels
 from auctor.penalties.base import BasePenalty
@@ -48,9 +48,10 @@ class Separable(BasePenalty):
         if not (low <= high).all():
             raise ParameterError(
                 who,
-                needs="lower <= upper",
+                needs="{option} <= {option2}",
                 got=f"{low} and {high}",
                 todo="Exchange the two bounds.",
+                option=(Option("lower", bare=True), Option("upper", bare=True)),
             )
         # The arrays for d columns are built on first use and cached.
         self._spec: SeparableSpec | None = None
@@ -131,16 +132,18 @@ def _checked(
     except (TypeError, ValueError) as error:
         raise ParameterError(
             who,
-            needs=f"{name} to be numbers",
+            needs="{option} to be numbers",
             got=f"{level!r}",
             todo="Pass one number, or one per column.",
+            option=Option(name, bare=True),
         ) from error
     if array.ndim > 1 or not ((array >= low) & (array <= high)).all():
         raise ParameterError(
             who,
-            needs=f"{name} in [{low:.3g}, {high:.3g}]",
+            needs=f"{{option}} in [{low:.3g}, {high:.3g}]",
             got=level,
             todo="Pass one number in that range, or one per column.",
+            option=Option(name, bare=True),
         )
     return array
 
@@ -155,7 +158,11 @@ def _level(who: str, strength: float, weights: Weights) -> float | FloatArray:
     checked = check_vector(who, "weights", weights)
     if (checked < 0).any():
         raise ParameterError(
-            who, needs="weights >= 0", got=f"{checked.min():g}", todo="Pass non-negative weights."
+            who,
+            needs="{option} >= 0",
+            got=f"{checked.min():g}",
+            todo="Pass non-negative weights.",
+            option=Option("weights", bare=True),
         )
     with np.errstate(over="ignore"):  # an infinite product is refused by the check of the range
         return float(strength) * checked

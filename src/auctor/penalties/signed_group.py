@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.group import GroupL2, Groups
@@ -53,9 +53,10 @@ class SignedGroupL2(BasePenalty):
         if given.ndim != 1 or not np.isin(given, (-1, 0, 1)).all():
             raise ParameterError(
                 "SignedGroupL2",
-                needs="signs to hold -1, 0 or 1 for every column",
+                needs="{option} to hold -1, 0 or 1 for every column",
                 got=f"{signs!r}",
                 todo="Pass 1 for weights that may not be negative, 0 for free ones.",
+                option=Option("signs", bare=True),
             )
         # Raises if the groups do not cover as many columns as there are signs.
         self._norm.blocks(given.size)

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from auctor.core.checks import check_int
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Array, FloatArray, SeparableSpec, TreeSpec
 from auctor.kernels.penalties import trees as kernels
 from auctor.penalties.base import BasePenalty
@@ -218,26 +218,29 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
     except ValueError as error:
         raise ParameterError(
             "TreeL2",
-            needs="parents to be one integer per column",
+            needs="{option} to be one integer per column",
             got="lists of several lengths",
             todo="Pass the number of the column above, -1 at the top.",
+            option=Option("parents", bare=True),
         ) from error
     d = array.shape[0] if array.ndim == 1 else 0
     if d == 0 or array.dtype.kind not in "iu":
         raise ParameterError(
             "TreeL2",
-            needs="parents to be one integer per column",
+            needs="{option} to be one integer per column",
             got=f"shape {array.shape} of {array.dtype}",
             todo="Pass the number of the column above, -1 at the top.",
+            option=Option("parents", bare=True),
         )
     outside = np.flatnonzero((array < -1) | (array >= d))
     if outside.size:
         t = outside[0]
         raise ParameterError(
             "TreeL2",
-            needs=f"parents from -1 to {d - 1}",
+            needs=f"{{option}} from -1 to {d - 1}",
             got=f"{array[t]} for column {t}",
             todo="Number the columns from 0, with -1 at the top.",
+            option=Option("parents", bare=True),
         )
     # The number of nodes stands for the virtual root.
     parent = np.where(array < 0, d, array).astype(np.uint32)
@@ -247,8 +250,9 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
         on_cycle = np.setdiff1d(np.arange(d), order[:count])[0]
         raise ParameterError(
             "TreeL2",
-            needs="parents that form a tree",
+            needs="{option} that form a tree",
             got=f"a cycle that leads back to column {on_cycle}",
             todo="Give one column of it the parent -1.",
+            option=Option("parents", bare=True),
         )
     return parent, order

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from auctor.core.checks import check_matrix, check_vector
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import FloatArray
 
 #: Negative eigenvalue of G, as a share of the largest in absolute value, up to which it counts as
@@ -78,9 +78,10 @@ class QuadraticProgram:
             j = int(np.argmax(self.lower - self.upper))
             raise DataError(
                 WHO,
-                needs="lower <= upper",
+                needs="{option} <= {option2}",
                 got=f"{self.lower[j]:g} > {self.upper[j]:g} for variable {j}",
                 todo="Swap or widen these bounds.",
+                option=(Option("lower", bare=True), Option("upper", bare=True)),
             )
 
     @property

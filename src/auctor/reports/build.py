@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from auctor import metrics
 from auctor.core.checks import check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.metrics.error import Confusion
@@ -275,7 +275,8 @@ def weights(
             WHO,
             needs="one feature name per weight",
             got=f"{len(names)} and {w.size}",
-            todo="Pass feature_names=None if the names are not known.",
+            todo="Leave {option} out if the names are not known.",
+            option=Option("feature_names", bare=True),
         )
     used = np.flatnonzero(w)
     size = np.abs(w if deviations is None else w * deviations)[used]

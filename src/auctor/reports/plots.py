@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.optional import require
 from auctor.reports.info import ModelInfo, PathInfo, ReportInfo
 from auctor.reports.text import beta_name
@@ -115,9 +115,10 @@ def convergence(info: Info, ax: Any = None, *, against: str = "passes") -> Any:
     if against not in ("passes", "seconds"):
         raise ParameterError(
             "convergence",
-            needs="against to be 'passes' or 'seconds'",
+            needs="{option} to be 'passes' or 'seconds'",
             got=f"{against!r}",
             todo="Pass one of these.",
+            option=Option("against", bare=True),
         )
     model = _models(info)[0]
     trace = model.convergence

@@ -190,7 +190,7 @@ def choose(problem: Problem, *, role: Role = Role.GIVEN) -> Solver[Any]:
     rule = next(holding(problem, role), None)
     if rule is None:
         raise IncompatibleError(
-            "auctor",
+            "choose",
             needs=f"a solver for {problem.described}",
             got=_nearest(problem, role),
             todo="Choose a smooth loss, or one with a smoothed form.",
@@ -215,7 +215,7 @@ def resolve(solver: str | Solver[Any], problem: Problem, *, role: Role = Role.GI
 
     ``role`` is that of `choose`, for ``"auto"``.
     """
-    check_solver("auctor", solver, SOLVERS)
+    check_solver("resolve", solver, SOLVERS)
     if isinstance(solver, str) and solver == "auto":
         return choose(problem, role=role)
     chosen: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from auctor.core.checks import check_int
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.needs import Need
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray
@@ -198,9 +198,10 @@ class Lbfgs:
         if self.metric is not None and self.metric.shape != shape:
             raise ParameterError(
                 "Lbfgs",
-                needs=f"metric to be of shape {shape}",
+                needs=f"{{option}} to be of shape {shape}",
                 got=self.metric.shape,
                 todo="Pass the upper Cholesky factor of such a matrix.",
+                option=Option("metric", bare=True),
             )
         return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params))
 

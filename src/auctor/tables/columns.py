@@ -222,10 +222,10 @@ def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
     if options.n_features not in (None, n_columns):
         raise DataError(
             options.who,
-            needs=f"n_features={options.n_features} columns besides the label",
+            needs=f"{options.n_features} columns besides the label, as {{option}} says",
             got=f"{n_columns} in {file}",
             todo="Drop {option}.",
-            option="n_features",
+            option=Option("n_features", bare=True),
         )
 
 

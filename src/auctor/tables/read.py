@@ -144,7 +144,11 @@ def read_table(
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(
-            WHO, needs="dtype to be float64 or float32", got=kind, todo="Pass one of these."
+            WHO,
+            needs="{option} to be float64 or float32",
+            got=kind,
+            todo="Pass one of these.",
+            option=Option("dtype", bare=True),
         )
     check_file(WHO, source)
     options = ReadOptions(

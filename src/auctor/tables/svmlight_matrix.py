@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.kernels.text import svmlight as kernels
@@ -84,7 +84,11 @@ def svmlight_matrix(
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(
-            options.who, needs="dtype to be float64 or float32", got=kind, todo="Pass one of these."
+            options.who,
+            needs="{option} to be float64 or float32",
+            got=kind,
+            todo="Pass one of these.",
+            option=Option("dtype", bare=True),
         )
     threads = available_threads(n_threads)
     file = source if isinstance(source, Source) else Source(source, options.who)

@@ -231,7 +231,7 @@ def train_additive(
             who,
             needs="two classes for monotone curves",
             got=f"{rows.classes.size} classes",
-            todo="Drop monotone, or fit one class against the rest.",
+            todo="Fit one class against the rest.",
         )
     bins = Bins.of(rows.matrix, rows.weight, given.n_bins)
     _check_columns(who, bins)

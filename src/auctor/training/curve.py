@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray
@@ -171,7 +171,8 @@ class Curve:
                 who,
                 needs="scores that are numbers",
                 got="NaN in every fold or at every strength",
-                todo="Use fewer folds, or check scoring.",
+                todo="Use fewer folds, or check {option}.",
+                option=Option("scoring", bare=True),
             )
         top = float(np.nanmax(means))
         tied = np.flatnonzero(np.isclose(means, top, rtol=EQUAL, atol=EQUAL))

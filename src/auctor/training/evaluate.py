@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import AuctorError, DataError
+from auctor.core.errors import AuctorError, DataError, DataWarning
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.reports.build import headline
 from auctor.reports.info import Headline
@@ -104,8 +105,8 @@ def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> S
         schema = Schema.from_json(dict(described))
         if schema.n_features != width:
             raise DataError(
-                "A model",
-                needs=f"a schema of its {width} columns",
+                "load",
+                needs=f"a schema of the {width} columns of the model",
                 got=f"one of {schema.n_features}",
                 todo="Save the model again.",
             )
@@ -221,3 +222,36 @@ def _log_loss(rows: Scored) -> float:
     assert rows.probabilities is not None
     own = rows.probabilities[np.arange(rows.codes.size), rows.codes]
     return float(-np.log(np.maximum(own, np.finfo(np.float64).tiny)).mean())
+
+
+def seen_warning(
+    notes: Mapping[str, Any], data: str, rows: int, *, who: str = "evaluate"
+) -> DataWarning | None:
+    """A warning if the rows to measure on seem to be those of training, otherwise None.
+
+    They seem to be if file name and number of rows are the same.
+
+    Parameters
+    ----------
+    notes : mapping
+        Notes of the saved model.
+    data : str
+        Name of the file of the rows to measure on.
+    rows : int
+        Their number.
+    who : str
+        Name used in the warning.
+
+    Examples
+    --------
+    >>> seen_warning({"source": "a/rows.csv", "source_rows": 9}, "rows.csv", 8) is None
+    True
+    """
+    if (notes.get("source_rows"), Path(str(notes.get("source"))).name) != (rows, Path(data).name):
+        return None
+    return DataWarning(
+        who,
+        does=f"measures on {data}, which has the name and the number of rows of the file that the "
+        "model was trained on",
+        todo="If it is the same file, these metrics are too optimistic: measure on held-out rows.",
+    )

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray
 from auctor.data import StoredData
@@ -35,10 +35,11 @@ def check_maximiser(who: str, given: LinearParameters) -> None:
     if isinstance(given.solver, str | type) or not hasattr(given.solver, "maximise"):
         raise ParameterError(
             who,
-            needs="a solver for surrogate='exact' that needs no derivatives",
-            got=f"solver={given.solver!r}",
-            todo="Pass {option}=auctor.tune.DfoTr(kind='stepwise', restarts=False).",
-            option="solver",
+            needs="a solver without derivatives for {option}",
+            got=f"{given.solver!r}",
+            todo="Use {option2}, or in Python the solver auctor.tune.DfoTr(kind='stepwise', "
+            "restarts=False).",
+            option=(Option("surrogate", "exact"), Option("surrogate", "auto")),
         )
 
 

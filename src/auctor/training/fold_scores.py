@@ -201,7 +201,8 @@ class FoldScorer:
         check_cut(self.who, self.given, chosen, rows.select_labels(train).total)
         if self.judge is None and chosen.cut is not None and chosen.cut.criterion in COUNTS:
             total = rows.select_labels(test).total
-            check_count(self.who, chosen.cut.value, total, f"a fold of {test.size} rows")
+            of = Option("metric", bare=True)
+            check_count(self.who, chosen.cut.value, of, total, f"a fold of {test.size} rows")
         run = partial(
             regularisation_path,
             strengths=strengths,
@@ -225,7 +226,7 @@ class FoldScorer:
             value = second = math.nan
             try:
                 if self._undefined(chosen, self.rows.codes[test]):
-                    raise DataError("F-beta", needs="positives", got="none")
+                    raise DataError(self.who, needs="positives for F-beta", got="none")
                 value, second = score(self._model(solutions, cut))
             except DataError as error:
                 self.warnings.append(

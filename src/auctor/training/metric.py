@@ -318,10 +318,10 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         if surrogate != "auto":
             raise ParameterError(
                 who,
-                needs="{option} when metric is a loss object",
+                needs="{option} when {option2} is a loss object",
                 got=f"{surrogate!r}",
                 todo="Drop one of the two.",
-                option=Option("surrogate", "auto"),
+                option=(Option("surrogate", "auto"), Option("metric", bare=True)),
             )
         name = "auc" if loss.shift_invariant else "error"
         like = METRICS[name]
@@ -401,25 +401,32 @@ def _value(
         of=Option(what, name),
     )
     if spec.parameter == "k":
-        check_count(who, value)
+        check_count(who, value, Option(what, name))
     return value
 
 
-def check_count(who: str, k: float | None, total: float = math.inf, of: str = "the rows") -> None:
-    """Raise if k is above 1 and no integer, or above ``total``, the weight of the rows ``of``."""
+def check_count(
+    who: str, k: float | None, of: Option, total: float = math.inf, rows: str = "the rows"
+) -> None:
+    """Raise if k, a part of the parameter ``of``, is a count that is no integer or too large.
+
+    ``total`` is the weight of ``rows``, the most that can be counted.
+    """
     if k is not None and k > 1 and not isinstance(k, Integral):
         raise ParameterError(
             who,
-            needs="k to be an integer or a fraction in (0, 1]",
+            needs="k of {option} to be an integer or a fraction in (0, 1]",
             got=f"{k!r}",
             todo="Pass one of these.",
+            option=of,
         )
     if k is not None and k > 1 and k > total * (1.0 + 1e-12):  # up to rounding of the sum
         raise DataError(
             who,
-            needs=f"k of at most the total weight of {of}, {total:g}",
+            needs=f"k of {{option}} to be at most the total weight of {rows}, {total:g}",
             got=k,
             todo="Pass a smaller k or a fraction in (0, 1].",
+            option=of,
         )
 
 
@@ -430,7 +437,7 @@ def resolve_cut(who: str, threshold: object) -> Cut | float:
     name, value = parse(who, "threshold", ALIASES.get(threshold, threshold))
     check_criterion(who, name, value, what="threshold")
     if name == "top":
-        check_count(who, value)
+        check_count(who, value, Option("threshold", name))
     if name in METRICS:  # its number has the range of the metric's number
         _value(who, name, METRICS[name], value, what="threshold")
     return Cut(name, value)

@@ -110,10 +110,10 @@ def check_linear(who: str, given: LinearParameters) -> None:
     if isinstance(given.strength, str):
         raise ParameterError(
             who,
-            needs="strength to be a number",
+            needs="{option2} to be a number",
             got=f"{given.strength!r}",
             todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
-            option=Option("strength", 1e-4),
+            option=(Option("strength", 1e-4), Option("strength", bare=True)),
         )
     check_real(who, "strength", given.strength, low=0.0)
     check_real(who, "tol", given.tol, low=0.0)
@@ -130,6 +130,7 @@ def check_linear(who: str, given: LinearParameters) -> None:
 def check_regressor(who: str, given: RegressorParameters) -> None:
     """Raise for invalid parameters of a regressor."""
     check_linear(who, given)
+    check_work(who, given)
     resolve_loss(who, given.loss)
     resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
 
@@ -137,6 +138,8 @@ def check_regressor(who: str, given: RegressorParameters) -> None:
 def check_classifier(who: str, given: ClassifierParameters) -> None:
     """Raise for invalid parameters of a classifier."""
     check_linear(who, given)
+    if given.surrogate != "exact":  # whose solver needs no derivatives: see `check_maximiser`
+        check_work(who, given)
     resolve_metric(who, given.metric, given.surrogate)
     resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     if states_cut(given):
@@ -161,10 +164,7 @@ def check_search(who: str, given: SearchParameters) -> None:
 
 
 def check_work(who: str, given: LinearParameters) -> None:
-    """Raise for an unknown solver or too many threads; for parameters read from a model file.
-
-    A fit raises by itself; this check comes before a model is made from a file.
-    """
+    """Raise for an unknown solver or too many threads."""
     check_solver(who, given.solver, SOLVERS)
     if given.n_threads is not None:
         count = check_int(who, "n_threads", given.n_threads, low=1)

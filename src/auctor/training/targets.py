@@ -85,10 +85,11 @@ class Rows:
         """A copy of the rows of an index; raises if they are not in memory."""
         if in_shards(self.matrix):
             raise DataError(
-                "A fit with calibrate or threshold_cv",
-                needs="rows in memory",
+                "fit",
+                needs="rows in memory for {option} and {option2}",
                 got="data in shards",
                 todo="Set both to None, or calibrate on a sample of the rows.",
+                option=(Option("calibrate", bare=True), Option("threshold_cv", bare=True)),
             )
         return replace(self.select_labels(index), matrix=self.matrix[index])
 
@@ -152,7 +153,7 @@ def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | Non
     codes = group_codes(who, groups, n)
     try:
         if chosen.loss.coupling is Coupling.ROW:
-            raise DataError("A loss over rows", needs="no groups", got="some", todo="Drop them.")
+            raise DataError(who, needs="no groups for a loss over rows", got="some")
         # Losses over sets of rows refuse groups themselves; a target of two rows tells.
         pair = np.array([1.0, -1.0])
         chosen.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
@@ -161,8 +162,8 @@ def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | Non
             who,
             needs="a loss on pairs to use groups",
             got=f"{type(chosen.loss).__name__}",
-            todo="Use {option}, or drop groups.",
-            option=Option("metric", "auc"),
+            todo="Use {option}, or drop {option2}.",
+            option=(Option("metric", "auc"), Option("groups", bare=True)),
         ) from error
     return codes
 
@@ -240,23 +241,29 @@ def _class_factors(who: str, class_weight: Any, classes: Array, size: FloatArray
     if not isinstance(class_weight, dict):
         raise ParameterError(
             who,
-            needs="class_weight to be None, 'balanced' or a dict",
+            needs="{option} to be None, 'balanced' or a dict",
             got=f"{class_weight!r}",
             todo="Pass one of these.",
+            option=Option("class_weight", bare=True),
         )
     labels = classes.tolist()
     unknown = [name for name in class_weight if name not in labels]
     if unknown:
         raise ParameterError(
             who,
-            needs=f"class_weight of the classes {labels}",
+            needs=f"{{option}} of the classes {labels}",
             got=f"{unknown[0]!r}",
             todo="Use the labels of y as keys.",
+            option=Option("class_weight", bare=True),
         )
     factor = np.array([class_weight.get(label, 1.0) for label in labels])
     if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
         raise ParameterError(
-            who, needs="class_weight > 0", got=class_weight, todo="Pass positive numbers."
+            who,
+            needs="{option} > 0",
+            got=class_weight,
+            todo="Pass positive numbers.",
+            option=Option("class_weight", bare=True),
         )
     return factor
 

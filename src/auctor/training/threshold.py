@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from auctor import metrics
+from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray, Target
 from auctor.training.metric import Chosen, Cut, check_count, resolve_cut
 from auctor.training.parameters import ClassifierParameters, states_cut
@@ -32,7 +33,10 @@ def check_cut(who: str, given: ClassifierParameters, chosen: Chosen, total: floa
     """Raise, before training, for a threshold rule that counts more rows than there are."""
     cut = cut_of(who, given, chosen)
     if isinstance(cut, Cut) and cut.criterion in COUNTS:
-        check_count(who, cut.value, total, "the rows")
+        stated = Option("threshold", cut.criterion)
+        check_count(
+            who, cut.value, stated if states_cut(given) else Option("metric", bare=True), total
+        )
 
 
 def thresholds(

@@ -177,7 +177,8 @@ def dfo_tr(
             "dfo_tr",
             needs="no constraints except bounds",
             got=f"{len(constraints)}",
-            todo="Use method='COBYQA'.",
+            todo="Use {option}.",
+            option=Option("method", "COBYQA"),
         )
     # SciPy passes its own options too, of which derivatives and printing are ignored.
     known = {"kind", "radius", "restarts", "seed", "max_seconds", "timeout"}

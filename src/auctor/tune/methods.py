@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.optional import require
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -128,7 +128,8 @@ def resolve_method(who: str, method: Any) -> SearchMethod:
         return found
     raise ParameterError(
         who,
-        needs=f"method to be one of {', '.join(map(repr, METHODS))} or a DfoTr",
+        needs=f"{{option}} to be one of {', '.join(map(repr, METHODS))} or a DfoTr",
         got=f"{method!r}",
         todo="Pass one of these.",
+        option=Option("method", bare=True),
     )

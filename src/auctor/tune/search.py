@@ -290,9 +290,10 @@ def _check_refit_name(who: str, refit: Any, metrics: list[str]) -> None:
     if not isinstance(refit, str) or refit not in metrics:
         raise ParameterError(
             who,
-            needs="refit to name one of the metrics, or to be False or a callable",
+            needs="{option} to name one of the metrics, or to be False or a callable",
             got=f"{refit!r}",
             todo=f"Pass one of {', '.join(map(repr, metrics))}.",
+            option=Option("refit", bare=True),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real, check_vector
-from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
 from auctor.core.types import Array, Columns, FloatArray, SeparableSpec
 from auctor.kernels.online import spam as kernels
 from auctor.kernels.online.buckets import BUCKETS
@@ -127,9 +127,10 @@ class Spam(OnlineClassifier):
         elif given is None and self.means == "data":
             raise ParameterError(
                 self._who,
-                needs="all rows at once for means='data'",
+                needs="all rows at once for {option}",
                 got="a first partial_fit",
-                todo="Call fit, or use means='running'.",
+                todo="Call fit, or use {option2}.",
+                option=(Option("means", "data"), Option("means", "running")),
             )
         if given is not None:
             scalars, (prior, negative, positive) = state["scalars"], given
@@ -147,9 +148,10 @@ class Spam(OnlineClassifier):
         except (TypeError, ValueError) as error:
             raise ParameterError(
                 self._who,
-                needs="means to be 'running', 'data' or (prior, negative mean, positive mean)",
+                needs="{option} to be 'running', 'data' or (prior, negative mean, positive mean)",
                 got=f"{self.means!r}",
                 todo="Pass one of these.",
+                option=Option("means", bare=True),
             ) from error
         check_real(self._who, "prior", prior, low=0.0, high=1.0, open_low=True, open_high=True)
         return (

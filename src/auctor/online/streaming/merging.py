@@ -64,10 +64,10 @@ def check_complete(who: str, state: State) -> None:
     if not memory.complete(state):
         raise IncompatibleError(
             who,
-            needs="memories that hold all rows, or surrogate='square', which needs none",
+            needs="memories that hold all rows, or {option2}, which needs none",
             got=f"{int(state['kept_rows'][0])} of {int(state['counted'][0])} rows",
             todo="Increase {option}.",
-            option=Option("memory", bare=True),
+            option=(Option("memory", bare=True), Option("surrogate", "square")),
         )
 
 

@@ -44,10 +44,13 @@ def fresh_wide(d: int) -> State:
 
 
 def check_streaming(state: State, d: int) -> None:
-    """Raise ``ValueError`` if the counters and choices of `StreamingAUC` are not valid."""
-    require_that(all_between(state["trace_points"], 0, POINTS), "fewer points of the trace")
+    """Raise ``DataError`` if the counters and choices of `StreamingAUC` are not valid."""
     require_that(
-        all_between(state["trace_every"], 1, MOST_ROWS), "rows between points of the trace"
+        all_between(state["trace_points"], 0, POINTS), f"fewer than {POINTS} points of the trace"
+    )
+    require_that(
+        all_between(state["trace_every"], 1, MOST_ROWS),
+        "at least one row between points of the trace",
     )
     if is_exact(state):
         require_that(
@@ -61,12 +64,14 @@ def check_streaming(state: State, d: int) -> None:
 
 
 def _check_memory(state: State, d: int) -> None:
-    """Raise ``ValueError`` unless ends, columns, positions and weights of kept rows are valid."""
+    """Raise ``DataError`` unless ends, columns, positions and weights of kept rows are valid."""
     n, ends = int(state["kept_rows"][0]), state["kept_ends"]
     room = min(state["kept_signed"].size, state["kept_place"].size, ends.size - 1)
     require_that(n <= room, "room for the rows that it keeps")
     lines, place = ends[: n + 1], state["kept_place"][: n + 1]
-    require_that(lines[0] == 0 and bool((np.diff(lines) >= 0).all()), "increasing row ends")
+    require_that(
+        lines[0] == 0 and bool((np.diff(lines) >= 0).all()), "ends of rows in increasing order"
+    )
     require_that(lines[-1] <= state["kept_values"].size, "room for the entries that it keeps")
     columns, longest = state["kept_columns"], int(np.diff(lines).max(initial=0))
     require_that(columns.size in (0, state["kept_values"].size), "a column for each entry")
@@ -76,7 +81,9 @@ def _check_memory(state: State, d: int) -> None:
     require_that(
         all(bool(np.isfinite(array).all()) for array in finite), "kept rows that are finite"
     )
-    require_that(bool(state["kept_signed"][:n].all()), "kept rows with weight")
+    require_that(bool(state["kept_signed"][:n].all()), "a weight other than 0 for every kept row")
     require_that(bool(state["renew"][0] > state["counted"][0]), "a next renewal after the last row")
     require_that(all_between(state["level"], 0, len(LEVELS)), "a choice among the strengths")
-    require_that(all_between(state["kept_share"], 0.0, 1.0 + 1e-9), "shares of rows to keep")
+    require_that(
+        all_between(state["kept_share"], 0.0, 1.0 + 1e-9), "a share of rows to keep from 0 to 1"
+    )

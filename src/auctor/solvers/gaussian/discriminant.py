@@ -152,9 +152,10 @@ class GaussianDiscriminant:
         if self.shrinkage == "auto" and self.covariance != "full":
             raise ParameterError(
                 who,
-                needs="covariance='full' for shrinkage='auto'",
+                needs="{option} for {option2}",
                 got=f"{self.covariance!r}",
-                todo="Pass a number as shrinkage, or none.",
+                todo="Pass a number in its place, or none.",
+                option=(Option("covariance", "full"), Option("shrinkage", "auto")),
             )
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> GaussianState:
@@ -180,9 +181,10 @@ class GaussianDiscriminant:
         if self.shrinkage == "auto" and not whole:
             raise IncompatibleError(
                 "GaussianDiscriminant",
-                needs="row access for shrinkage='auto'",
+                needs="row access for {option}",
                 got=f"{type(data).__name__} data",
-                todo="Pass a number as shrinkage, or none.",
+                todo="Pass a number in its place, or none.",
+                option=Option("shrinkage", "auto"),
             )
         moments = class_moments(data, self.covariance, reduce=even and whole, counts=problem.counts)
         k = moments.mean.shape[1]  # less than d in a basis of the rows
@@ -253,10 +255,8 @@ def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) ->
         warnings.warn(
             DataWarning(
                 "GaussianDiscriminant",
-                does=(
-                    f"found scores that hardly vary within {classes}: there are too few rows for "
-                    "the columns, or a column determines the label"
-                ),
+                does=f"found scores that hardly vary within {classes}: there are too few rows for "
+                "the columns, or a column determines the label",
                 todo="Use {option} with a larger {option2}.",
                 option=(Option("penalty", "l2"), Option("strength", bare=True)),
             ),

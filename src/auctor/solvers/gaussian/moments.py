@@ -285,11 +285,10 @@ def check_covariance(who: str, covariance: object) -> None:
             return
     raise ParameterError(
         who,
-        needs=(
-            "covariance to be 'full', 'diagonal', lists of column indices or the width of a band"
-        ),
+        needs=("{option} to be 'full', 'diagonal', lists of column indices or the width of a band"),
         got=f"{covariance!r}",
         todo="Pass one of these.",
+        option=Option("covariance", bare=True),
     )
 
 

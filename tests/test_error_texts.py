@@ -1,0 +1,93 @@
+"""Texts of errors and warnings name parameters by ``option``, never by hand.
+
+``needs="{option} to be positive", option=Option("tol", bare=True)`` reads ``tol`` in Python and
+``--tol`` on the command line; a name that is typed into the text is wrong in one of the two.
+"""
+
+import ast
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from auctor.core import errors
+from auctor.tables.options import ReadOptions
+from auctor.training.parameters import RegressorParameters
+from auctor.training.table import TableParameters
+
+SOURCE = Path(errors.__file__).parents[1]
+KINDS = {name for name in vars(errors) if name.endswith(("Error", "Warning", "Lost"))}
+#: Arguments of a message in their order.
+ARGUMENTS = ("who", "needs", "got", "todo", "option", "does")
+PARAMETERS = {
+    one.name for kind in (RegressorParameters, TableParameters, ReadOptions) for one in fields(kind)
+}
+#: What follows the name of a parameter at the start of a sentence.
+CONDITION = r"(\w+) (to (be|map|name|hold)\b|[<>]=? |in [\[(]|of at (most|least))"
+
+
+def text_of(node):
+    """The literal part of a text; what is filled in becomes a dot."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) for part in node.values)
+    return "·"
+
+
+def messages(tree):
+    """Texts of every error and warning that a file makes, by argument, with the line."""
+    for node in ast.walk(tree):
+        name = node.func.id if isinstance(node, ast.Call) and hasattr(node.func, "id") else None
+        if name in KINDS:
+            given = dict(zip(ARGUMENTS, node.args, strict=False))
+            given |= {one.arg: one.value for one in node.keywords}
+            yield node.lineno, {key: text_of(value) for key, value in given.items()}
+
+
+def typed_by_hand(texts):
+    """What is wrong with the texts of one message."""
+    for key in ("needs", "got", "todo", "does"):
+        text = texts.get(key, "")
+        if re.search(r"(^|[\s(])--[a-z·]", text):
+            yield f"{key} types an option: {text}"
+        outside_calls = re.sub(r"\w+\([^)]*\)?", "", text)  # column_curves(model, score=k) is code
+        if key != "got" and re.search(r"\b[a-z]\w*=(?![=A-Z])", outside_calls):
+            yield f"{key} types a parameter: {text}"
+    needs = texts.get("needs", "")
+    first = re.match(r"\w+", needs)
+    named = first is not None and "_" in first[0] and first[0] in PARAMETERS
+    if named or re.match(CONDITION, needs):
+        yield f"needs types a parameter: {needs}"
+
+
+def test_the_rule_finds_names_that_are_typed_by_hand():
+    bad = [
+        'DataError(who, needs="--out FILE")',
+        'DataError(who, needs="a file", todo="Drop (--out) first.")',
+        "ParameterError(who, \"solver='lbfgs' for shards\")",
+        'ParameterError(who, needs="rows", todo=f"Pass free={x}.")',
+        'ParameterError(who, needs="tol to be positive")',
+        'ParameterError(who, needs=f"k of at most {n}")',
+        'ParameterError(who, needs="class_weight of the classes")',
+        'DataWarning(who, does="uses cv=5")',
+    ]
+    assert all(list(typed_by_hand(texts)) for one in bad for _, texts in messages(ast.parse(one)))
+    fine = [
+        'ParameterError(who, needs="{option} to be positive", option="tol")',
+        'DataError(who, needs="columns of numbers", todo="Call df.dropna(subset=[1]).")',
+        'ParameterError(who, needs="{option} COLUMN=PATTERN", got="tol=3", option="date")',
+        'DataWarning(who, does="measures on the training rows")',
+    ]
+    assert len([1 for one in bad + fine for _ in messages(ast.parse(one))]) == len(bad + fine)
+    assert [t for one in fine for _, x in messages(ast.parse(one)) for t in typed_by_hand(x)] == []
+
+
+def test_no_parameter_is_typed_into_a_message():
+    found, count = [], 0
+    for path in sorted(SOURCE.rglob("*.py")):
+        for line, texts in messages(ast.parse(path.read_text(encoding="utf-8"))):
+            count += 1
+            place = f"{path.relative_to(SOURCE)}:{line}"
+            found += [f"{place}: {wrong}" for wrong in typed_by_hand(texts)]
+    assert count > 400
+    assert found == []
