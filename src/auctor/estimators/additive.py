@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
-from auctor.estimators.base import issue_warnings
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.curves import CurveEstimator
+from auctor.estimators.fit_warnings import issue_warnings
 from auctor.estimators.regressor import LinearRegressor
 from auctor.estimators.search import splits_of
 from auctor.training.additive import (

@@ -1,22 +1,16 @@
-"""Base classes of the estimators: checks of what users pass to `fit`, and warnings."""
+"""Base classes of the estimators: checks of what users pass to `fit`."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable
-from functools import wraps
-from importlib import import_module
 from numbers import Real
-from types import MethodType
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError
+from auctor.core.errors import DataError, DataTypeError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import Sharded, as_matrix, in_shards
@@ -24,36 +18,6 @@ from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, refuse_masked
 from auctor.training.fitted import Fitted, StrengthChoice
 from auctor.training.parameters import LinearParameters, parameters_of
 from auctor.training.train_model import check_given
-
-T = TypeVar("T")
-Own = TypeVar("Own")
-
-
-class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore[misc]
-    """A fit stopped before its tolerance; caught as auctor's or scikit-learn's warning."""
-
-
-def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., T]], Offered[T]]:
-    """Decorator of a method that an estimator has only while ``check(estimator)`` does not raise.
-
-    As with `sklearn.utils.metaestimators.available_if`, ``hasattr`` is False otherwise; a call
-    raises the error of the check.
-    """
-    return lambda method: Offered(method, check)
-
-
-class Offered(Generic[T]):
-    """Descriptor of a method with a check, which raises `NotOfferedError`."""
-
-    def __init__(self, method: Callable[..., T], check: Callable[[Any], None]) -> None:
-        self.method, self.check = method, check
-        self.__doc__ = method.__doc__
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> Callable[..., T]:
-        if estimator is None:  # accessed on the class, for its documentation
-            return self.method
-        self.check(estimator)
-        return MethodType(self.method, estimator)
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -301,44 +265,6 @@ class LinearEstimator(TableEstimator, LinearParameters):
             return start
         last = getattr(self, "solution_", None)
         return last if last is None or isinstance(last, list) else [last]
-
-
-#: Modules that handle the collections of a cluster, by an attribute that such collections have.
-ENGINES = {"__dask_graph__": "auctor.dask"}
-
-
-def as_shards(X: Any, y: Any) -> tuple[Any, Any]:
-    """A cluster's collection as data in shards, with its labels; other data unchanged."""
-    for mark, room in ENGINES.items():
-        if hasattr(X, mark):
-            data, labels = import_module(room).with_labels(X, y)
-            return data, labels
-    return X, y
-
-
-def by_partition(method: Callable[[Own, Any], T]) -> Callable[[Own, Any], T]:
-    """Decorator of a predicting method: a cluster's collection is predicted lazily, in place."""
-
-    @wraps(method)
-    def answer(self: Own, X: Any) -> T:
-        for mark, room in ENGINES.items():
-            if hasattr(X, mark):
-                check_is_fitted(self)
-                return cast(T, import_module(room).lazily(self, method.__name__, X))
-        return method(self, X)
-
-    return answer
-
-
-def issue_warnings(found: Iterable[Warning]) -> None:
-    """Issue warnings that point at the line that called `fit`; only `fit` may call this.
-
-    A warning on convergence can also be caught as scikit-learn's ConvergenceWarning.
-    """
-    for warning in found:
-        if isinstance(warning, ConvergenceWarning):
-            warning = warning.of_kind(FitWarning)
-        warnings.warn(warning, stacklevel=3)
 
 
 def sentence(error: Exception) -> str:

@@ -11,13 +11,10 @@ from auctor.core.errors import NotOfferedError, Option
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import in_shards
-from auctor.estimators.base import (
-    LinearEstimator,
-    as_shards,
-    by_partition,
-    issue_warnings,
-    offered_if,
-)
+from auctor.estimators.base import LinearEstimator
+from auctor.estimators.cluster import as_shards, by_partition
+from auctor.estimators.fit_warnings import issue_warnings
+from auctor.estimators.offered import offered_if
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.fitted import Fitted
 from auctor.training.metric import resolve_metric

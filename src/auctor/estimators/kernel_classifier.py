@@ -10,8 +10,9 @@ from sklearn.base import ClassifierMixin
 
 from auctor.core.errors import NotOfferedError, Option
 from auctor.core.types import Array, FloatArray
-from auctor.estimators.base import issue_warnings, offered_if
+from auctor.estimators.fit_warnings import issue_warnings
 from auctor.estimators.kernel import KernelEstimator
+from auctor.estimators.offered import offered_if
 from auctor.training.calibrate import joint_probabilities
 from auctor.training.class_pairs import ClassPairs
 from auctor.training.kernel import (

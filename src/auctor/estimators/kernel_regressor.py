@@ -8,7 +8,7 @@ from typing import Any, Self
 from sklearn.base import RegressorMixin
 
 from auctor.core.types import FloatArray, Target
-from auctor.estimators.base import issue_warnings
+from auctor.estimators.fit_warnings import issue_warnings
 from auctor.estimators.kernel import KernelEstimator
 from auctor.training.kernel import (
     KernelRegressorParameters,

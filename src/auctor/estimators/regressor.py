@@ -9,7 +9,9 @@ from sklearn.base import RegressorMixin
 
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
-from auctor.estimators.base import LinearEstimator, by_partition, issue_warnings
+from auctor.estimators.base import LinearEstimator
+from auctor.estimators.cluster import by_partition
+from auctor.estimators.fit_warnings import issue_warnings
 from auctor.training.fitted import Fitted
 from auctor.training.model import RegressionModel
 from auctor.training.parameters import LinearParameters, RegressorParameters

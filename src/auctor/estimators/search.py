@@ -11,8 +11,9 @@ import numpy as np
 
 from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.estimators.base import issue_warnings, sentence
+from auctor.estimators.base import sentence
 from auctor.estimators.classifier import MetricClassifier
+from auctor.estimators.fit_warnings import issue_warnings
 from auctor.training.fitted import Fitted
 from auctor.training.fold_scores import Judge, Split
 from auctor.training.model import LinearModel

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray
-from auctor.estimators.base import check_columns, offered_if
+from auctor.estimators.base import check_columns
 from auctor.estimators.classifier import MetricClassifier, check_has_probabilities
 from auctor.estimators.fitted import unfitted
+from auctor.estimators.offered import offered_if
 from auctor.tables.blocks import Block
 from auctor.tables.check import unseen_warning
 from auctor.tables.encode import Encoder
