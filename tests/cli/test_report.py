@@ -112,7 +112,10 @@ def test_a_learner(table, rows, tmp_path, capsys):
     capsys.readouterr()
     found = report(capsys, model, path, "--out", tmp_path / "r.html")
     assert found["models"][0]["fit"] is None
-    assert found["models"][0]["headline"]["auc"]["value"] > 0.7
+    scores = auctor.load(model).decision_function(pd.DataFrame({"age": age, "income": income}))
+    reported = found["models"][0]["headline"]["auc"]["value"]
+    assert reported == pytest.approx(metrics.auc(bought, scores), abs=1e-12)
+    assert reported > 0.7
     assert found["command"].startswith("auctor stream ")
 
 

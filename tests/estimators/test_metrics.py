@@ -1,6 +1,7 @@
 """Every metric of the registry: training, scores, thresholds, groups, averages, bad input."""
 
 import warnings
+from copy import copy
 
 import numpy as np
 import pytest
@@ -32,8 +33,17 @@ def test_trains_and_scores(rows, metric, surrogate):
     model = MetricClassifier(metric, surrogate=surrogate, strength=1e-3).fit(rows.X, rows.y)
     assert np.isfinite(model.coef_).all()
     assert model.coef_.any()
-    assert np.isfinite(model.score(rows.X, rows.y))
-    assert metrics.auc(rows.y, model.decision_function(rows.X)) > 0.75
+    # Its own metric beats that of every constant score, and its order is that of a log-loss model.
+    constants = copy(model)
+    constants.coef_ = np.zeros_like(model.coef_)
+    best = -np.inf
+    for level in (-10.0, -1.0, 0.0, 1.0, 10.0):
+        constants.intercept_ = np.full_like(model.intercept_, level)
+        best = max(best, constants.score(rows.X, rows.y))
+    assert model.score(rows.X, rows.y) > best + 0.02
+    usual = MetricClassifier("log_loss", strength=1e-3).fit(rows.X, rows.y)
+    reference = metrics.auc(rows.y, usual.decision_function(rows.X))
+    assert metrics.auc(rows.y, model.decision_function(rows.X)) > reference - 0.05
     assert 0 < model.predict(rows.X).sum() < rows.y.size
 
 

@@ -107,10 +107,19 @@ def test_every_method_sees_the_same_folds(method):
         pytest.importorskip("optuna")
     if method == "gp":
         pytest.importorskip("torch")
-    search = SearchCV(SVC(), SPACE, scoring="roc_auc", budget=12, method=method, random_state=0)
+    folds = StratifiedKFold(5, shuffle=True, random_state=1)
+    search = SearchCV(
+        SVC(), SPACE, scoring="roc_auc", budget=12, method=method, cv=folds, random_state=0
+    )
     search.fit(X, y)
     assert len(search.cv_results_["params"]) == 12
-    assert search.best_score_ > 0.8
+    whole = np.flatnonzero(search.cv_results_["n_folds"] == 5)
+    assert search.best_index_ in whole
+    for k in (search.best_index_, whole[-1]):
+        one = SVC(**search.cv_results_["params"][k])
+        alone = cross_val_score(one, X, y, scoring="roc_auc", cv=folds)
+        assert search.cv_results_["mean_test_score"][k] == pytest.approx(alone.mean())
+    assert search.best_score_ == search.cv_results_["mean_test_score"][whole].max()
 
 
 def test_a_gaussian_process_without_torch_says_what_to_install(monkeypatch):

@@ -10,5 +10,6 @@ ROUNDING = 1e-14
 #: Variance, as a share of the mean square, below which a column counts as constant if the variance
 #: is computed as a difference of two sums: a few thousand times machine epsilon.
 VARIANCE_ROUNDING = 1e-12
-#: Replaces a divisor of zero: so small that it changes no other one, and its inverse is finite.
+#: Replaces a divisor of zero: so small that it changes no other one, and its inverse is finite. Set
+#: by hand, near the smallest double, 2e-308.
 SMALLEST_DIVISOR = 1e-300

@@ -30,6 +30,9 @@ SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
 SINGULAR = 1e-10
 #: Correlation of two columns from which a warning about convergence names them; set by hand.
 NEARLY_EQUAL = 0.99
+#: Factor on the smallest strength known to be enough for an indefinite covariance, in the strength
+#: that an error proposes: at the smallest itself the solution may be without bound. Set by hand.
+ABOVE_LEAST = 1.5
 #: Strength that an error proposes for a singular covariance, as a share of the largest covariance;
 #: set by hand.
 FIRST_TRY = 0.1
@@ -335,7 +338,7 @@ def unbounded(who: str, S: FloatArray) -> DataError:
     largest = float(np.abs(S - np.diag(S.diagonal())).max())
     share = -least / (1.0 - least)
     enough = share * largest if share > SINGULAR else 0.0
-    first = 1.5 * enough if enough else FIRST_TRY * largest
+    first = ABOVE_LEAST * enough if enough else FIRST_TRY * largest
     return DataError(
         who,
         needs="penalties under which the objective has a minimum",

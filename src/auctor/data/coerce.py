@@ -20,7 +20,7 @@ from auctor.kernels.linalg.products import increasing
 StoredData: TypeAlias = Dense | Sparse | Binned | Sharded
 
 #: Largest absolute entry of X. Sums of squares of larger entries may overflow: float64 ends at
-#: 1.8e308.
+#: 1.8e308. Set by hand.
 LARGEST = 1e100
 
 #: Entries that are checked at once: 256 KB of float64, which fits into a second-level cache.

@@ -23,7 +23,8 @@ from auctor.data.workers import FileWorkers, MemoryWorkers, ShardFacts, Workers
 BUFFER_BYTES = 512 << 20
 #: Most columns for which workers send Gram matrices, which then take up to 8 MB each. Set by hand.
 GRAM_COLUMNS = 1000
-#: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite.
+#: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite. Set by
+#: hand.
 LARGEST = 1e100
 #: A difference of two sums counts as zero if it is smaller than this share of them, because it may
 #: be rounding error.

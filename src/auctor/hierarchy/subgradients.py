@@ -22,7 +22,8 @@ ASCENT_STEPS = 60
 #: Size of the first step of every coordinate in [-1, 1]; it falls linearly to 0. Set by hand: the
 #: better one of .02 and .05 on the three sets.
 FIRST_STEP = 0.05
-#: Factor on the running mean of squared gradients at each step. The usual 0.9 of RMSProp.
+#: Factor on the running mean of squared gradients at each step. Set by hand to the usual 0.9 of
+#: RMSProp.
 SQUARES_DECAY = 0.9
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.least_squares.linear import RANK_SHARE
 
-#: Largest difference of the length of a step from the radius, as a share of the radius, as in More
-#: (1978) and the errata of the lecture notes; tighter bounds do not change iteration counts.
+#: Largest difference of the length of a step from the radius, as a share of the radius, tighter
+#: bounds do not change iteration counts. Source: More (1978) and the errata of the lecture notes.
 RADIUS_SHARE = 1e-3
 #: Most Newton steps on the secular equation. Four are usual; set by hand.
 MOST_STEPS = 50

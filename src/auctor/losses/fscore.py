@@ -19,6 +19,7 @@ from auctor.core.capabilities import Shifted, Shifts, lacking
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
 from auctor.core.needs import Offers
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
@@ -34,8 +35,6 @@ LARGEST_BETA = 1e6
 #: Curvature that is a difference of two terms counts as zero up to this share of them: a few
 #: hundred times machine epsilon.
 NO_CURVATURE = 1e-13
-#: Avoids 0/0 for a labelling without errors.
-TINY = 1e-300
 #: Distance beyond its ends up to which a value counts as on a ramp, in widths; above rounding.
 EDGE = 1e-9
 #: Part of the width for the ramps of the knapsack problems, whose curvature limits solvers. The
@@ -46,7 +45,8 @@ RAMP_PART = 0.75
 LEVEL_PART = 0.125
 #: Fewest halvings of the grid of levels of F. Set by hand.
 FEWEST_HALVINGS = 3
-#: Weight of a level, as a share of all, below which it is left out: it changes no digit of a sum.
+#: Weight of a level, as a share of all, below which it is left out: it changes a sum by less than
+#: rounding.
 LIGHTEST_LEVEL = 1e-18
 
 
@@ -163,7 +163,7 @@ class FBeta(SmoothedByWidth, Contingency):
         found = _Mixture.of(self, pos, neg)
         missed, false = found.table[fscore.FLIPPED : fscore.ON_RAMP]
         hit = self.factor * np.maximum(pos.mass[-1] - missed, 0.0)
-        misses = np.maximum((self.factor - 1.0) * missed + false, TINY)
+        misses = np.maximum((self.factor - 1.0) * missed + false, SMALLEST_DIVISOR)
         return float(found.weight @ (misses / (hit + misses)))
 
     def infimum(self, target: Target) -> float:

@@ -14,9 +14,10 @@ from auctor.core.types import Array, FloatArray
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-#: Integers up to this size are exact as 64-bit floats.
+#: Integers up to this size are exact as doubles.
 _EXACT = 2.0**53
-#: Range of the sum of weights: products of two such sums neither overflow nor underflow.
+#: Range of the sum of weights: products of two such sums neither overflow nor underflow. Set by
+#: hand.
 _WEIGHT_RANGE = (1e-100, 1e100)
 
 

@@ -25,6 +25,7 @@ STEPS_EACH = 20
 PRICE = 1e3
 
 #: 1 / sqrt(2): factor by which a row of length 1 is scaled after an entry of size 1 is appended.
+#: Rounded to a double.
 ROOT_HALF = 0.5**0.5
 
 

@@ -15,10 +15,10 @@ from auctor.reports.intervals import wilson
 MAX_POINTS = 200
 #: Largest number of positions of the threshold slider, which are stored in the page. Set by hand.
 MAX_THRESHOLDS = 400
-#: Shares of the rows, from the highest scores, at which the lift is given.
+#: Shares of the rows, from the highest scores, at which the lift is given. Set by hand.
 LIFT_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 #: Shares of the rows at which calibration bins end, from the highest scores. Bins are finer at the
-#: top, where rare positives are.
+#: top, where rare positives are. Set by hand.
 CALIBRATION_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 #: Smallest number of rows of a calibration bin; fewer make its rate meaningless. Set by hand.
 MIN_BIN = 20

@@ -19,11 +19,11 @@ from auctor.reports.html.svg import document
 SIDE = 480
 #: Margin at the edges, for half a node and its name.
 MARGIN = 30
-#: Radius of a node.
+#: Radius of a node. Set by hand.
 RADIUS = 4.0
-#: Width of the edge of a partial correlation of 1.
+#: Width of the edge of a partial correlation of 1. Set by hand.
 WIDEST = 6.0
-#: Width of the thinnest edge that is drawn.
+#: Width of the thinnest edge that is drawn. Set by hand.
 THINNEST = 0.4
 #: Iterations of the layout. Set by hand: nodes hardly move after 100.
 STEPS = 150

@@ -13,7 +13,7 @@ from auctor.core.types import FloatArray
 from auctor.metrics.error import Confusion
 from auctor.metrics.sweep import Sweep
 
-#: Confidence level of the intervals: the usual 95 %.
+#: Confidence level of the intervals: set by hand to the usual 95 %.
 LEVEL = 0.95
 #: Standard deviations from the centre of a normal interval to its ends: 1.96.
 REACH = NormalDist().inv_cdf(0.5 * (1.0 + LEVEL))

@@ -38,7 +38,7 @@ REPLACEMENTS = 3
 ANSWER_SECONDS = 300.0
 #: Scores and slopes of an evaluation are sent to the driver if they are fewer numbers than this.
 #: Evaluation by the tasks needs six more calls; a call took 0.1 ms, in which a socket carries about
-#: ten thousand numbers.
+#: ten thousand numbers. Set by hand from these two times.
 GATHER_BELOW = 6e4
 
 

@@ -177,7 +177,8 @@ def odds_slope(model: AdditiveModel, rows: Rows) -> float:
     most = math.log(scores.size + 1.0) / largest if largest > 0.0 else 1.0
     weight = None if rows.weight is None else rows.weight[kept]
     slope = Sigmoid.fit(scores[kept], rows.codes[kept] == 1, weight).slope
-    return float(np.clip(slope, 1e-3 * most, most)) if math.isfinite(slope) else most
+    least = 1e-3 * most  # above 0, so that probabilities keep the order of the scores; set by hand
+    return float(np.clip(slope, least, most)) if math.isfinite(slope) else most
 
 
 def smooth_surrogate(who: str, metric: Any, surrogate: str) -> str:

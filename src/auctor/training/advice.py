@@ -34,6 +34,12 @@ FREE_STEPS = 200
 #: surrogate to be useful. Set by hand: a surrogate that reached 0.996 of that loss ranked held-out
 #: rows at random.
 USEFUL_GAIN = 0.01
+#: Tolerance of that solve, as a share of USEFUL_GAIN: well below the difference that it must prove.
+#: Set by hand.
+FREE_ACCURACY = 0.2
+#: Smallest mean square of a column, as a share of the largest, in that solve: a column of zeros
+#: would have no penalty. Set by hand.
+LEAST_SPREAD = 1e-9
 #: If doubling the scores lowers the loss below this share of its value, the scale of the weights is
 #: unbounded. Set by hand, just below 1: rounding errors alone must not trigger the warning.
 UNBOUNDED = 0.99
@@ -108,13 +114,13 @@ def vacuous(
     top = float(spread.max(initial=0.0))
     if top == 0.0:
         return True
-    penalty = Separable(l2=FREE_STRENGTH * np.maximum(spread, 1e-9 * top))
+    penalty = Separable(l2=FREE_STRENGTH * np.maximum(spread, LEAST_SPREAD * top))
     problem = Problem(loss, penalty, data, fit_intercept=fit_intercept)
     least = (1.0 - USEFUL_GAIN) * problem.null.loss
     found = minimise(
         problem,
         choose(problem),
-        tol=0.2 * USEFUL_GAIN,
+        tol=FREE_ACCURACY * USEFUL_GAIN,
         max_iter=FREE_STEPS,
         max_seconds=max_seconds,
         rng=0,

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_data
 from auctor.losses import Logistic
@@ -23,10 +24,6 @@ SLOPE_STRENGTH = 1e-8
 #: Tolerance of Platt scaling, relative to the log-loss of a constant. Newton's method reaches it in
 #: a few more steps; set by hand, well below what changes a printed probability.
 SLOPE_TOL = 1e-8
-
-#: Added to probabilities before they are divided by their sum: classes that all have probability 0
-#: get equal ones instead of 0/0. Near the smallest positive float, so that it changes nothing else.
-TINY = 1e-300
 
 
 class Calibrator(Protocol):
@@ -118,6 +115,6 @@ def joint_probabilities(calibrators: Sequence[Calibrator], scores: FloatArray) -
     )
     if positive.shape[1] == 1:
         return np.hstack([1.0 - positive, positive])
-    positive += TINY
+    positive += SMALLEST_DIVISOR
     shares: FloatArray = positive / positive.sum(axis=1, keepdims=True)
     return shares

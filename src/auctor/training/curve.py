@@ -10,6 +10,7 @@ import numpy as np
 from auctor.core.errors import DataError, Option
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.core.watching import tell_plan, tell_stage
 from auctor.training.fold_scores import FoldScorer, OutOfTimeError, Scored
@@ -21,8 +22,6 @@ EQUAL = 1e-12
 #: Rounding error of a mean over folds, relative to its standard error: far above machine epsilon,
 #: far below any difference that matters.
 MEAN_ROUNDING = 1e-9
-#: Replaces a strength of zero in ratios, against division by zero.
-TINY = 1e-300
 #: Factor on the tolerance of a fit that is warm-started from a model of another fold. That model
 #: was trained on the held-out rows of this fold; a tighter tolerance makes sure that nothing of it
 #: is left in the scores. Set by hand: it costs about one Newton step.
@@ -129,7 +128,9 @@ class Curve:
         columns and weak penalties. A loss with kinks starts from zero on a new fold: it gains
         nothing from another fold's model and may stop at once there, within its tolerance.
         """
-        near = sorted(self.table, key=lambda s: max(s, strength) / max(min(s, strength), TINY))
+        near = sorted(
+            self.table, key=lambda s: max(s, strength) / max(min(s, strength), SMALLEST_DIVISOR)
+        )
         own = [self.table[s][fold] for s in near if fold in self.table[s]]
         if own:
             return own[0].solutions, True

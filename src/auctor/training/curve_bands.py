@@ -27,7 +27,7 @@ from auctor.training.parameters import ClassifierParameters, RegressorParameters
 from auctor.training.targets import Rows
 from auctor.training.train import train_classifier, train_regressor
 
-#: Quantiles of the bootstrap curves between which a band lies: the usual 95 %.
+#: Quantiles of the bootstrap curves between which a band lies: set by hand to the usual 95 %.
 BAND = (0.025, 0.975)
 #: Bootstrap samples of a band. Set by hand: more give smoother bands, and take longer.
 REPEATS = 20

@@ -113,7 +113,7 @@ def check_linear(who: str, given: LinearParameters) -> None:
             needs="{option2} to be a number",
             got=f"{given.strength!r}",
             todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
-            option=(Option("strength", 1e-4), Option("strength", bare=True)),
+            option=(Option("strength", 1e-4), Option("strength", bare=True)),  # an example
         )
     check_real(who, "strength", given.strength, low=0.0)
     check_real(who, "tol", given.tol, low=0.0)

@@ -37,8 +37,8 @@ from auctor.training.surrogate import (
 from auctor.training.targets import Rows, targets_of
 from auctor.training.train import Trained, model_from, train_classifier
 
-#: Smallest over largest default strength for penalties that make models sparse; the usual ratio of
-#: lasso paths: below it nearly all columns are in the model.
+#: Smallest over largest default strength for penalties that make models sparse; set by hand to the
+#: usual ratio of lasso paths: below it nearly all columns are in the model.
 KINKED_RATIO = 1e-3
 #: Smallest over largest default strength for smooth penalties, from weights of almost zero to
 #: almost no penalty for columns of any scale. Set by hand; defaults.md measures the whole search.
@@ -55,7 +55,8 @@ ENOUGH_RARE_ROWS = 100
 #: Strengths of the coarse grid that are scored on the other folds. Set by hand: the best one and
 #: usually its two neighbours.
 SURVIVORS = 3
-#: Standard errors by which a strength must be behind the best to be dropped early. The usual two.
+#: Standard errors by which a strength must be behind the best to be dropped early. Set by hand to
+#: the usual two.
 CLEAR_ERRORS = 2.0
 #: Tolerance of fits inside a search, relative to the loss of the best constant score. Set by hand:
 #: held-out scores of such models differ from those at the optimum by less than their sampling

@@ -21,11 +21,20 @@ from auctor.tune.time_limit import within
 #: Half the width of the box of an unbounded variable, in units of max(1, |x0|). Set by hand: far
 #: enough to be no bound in practice, near enough that 1e-12 of it is above rounding errors.
 FREE_HALF_WIDTH = 1e3
-#: First radius of unbounded variables, in units of max(1, |x0|); the usual choice for NEWUOA.
+#: First radius of unbounded variables, in units of max(1, |x0|); set by hand to the usual choice
+#: for NEWUOA.
 UNBOUNDED_RADIUS = 1.0
 #: First radius in a box, as a share of its width. Set by hand: much smaller, and the search stays
 #: near the start; 0.5 is the whole box.
 BOX_RADIUS = 0.25
+#: Last radius of unbounded problems, as a share of the first. Set by hand: half the digits of a
+#: double, as a quadratic is flat to rounding at a smaller one.
+LAST_SHARE = 1e-8
+#: Evaluations, at most, for each of the dims + 1 points of a first model, in the form that SciPy
+#: calls. Set by hand.
+CALLS_PER_POINT = 100
+#: Status of a result whose callback asked to stop: the one that SciPy gives it.
+STOPPED = 99
 #: Largest distance of restarts from the start of unbounded problems, in units of the first radius.
 #: Set by hand: farther restarts are rarely useful.
 RESTART_REACH = 20.0
@@ -114,7 +123,7 @@ def minimise_black_box(
         points.append(x)
         values.append(value)
         if on_step is not None and on_step(_result(box, engine, points, values)):
-            status, message = 99, "A callback asked to stop."
+            status, message = STOPPED, "A callback asked to stop."
             break
         if (engine.converged and not restarts) or not box.free.size:
             status, message = 0, "The trust region has shrunk to its last radius."
@@ -204,7 +213,7 @@ def dfo_tr(
         lambda x: fun(x, *args),
         start,
         bounds=bounds,
-        budget=100 * (start.size + 1) if maxfev is None else maxfev,
+        budget=CALLS_PER_POINT * (start.size + 1) if maxfev is None else maxfev,
         on_step=None if callback is None else on_step,
         **({"restarts": False} | passed),
     )
@@ -263,7 +272,7 @@ class _Box:
         first, reach, last = BOX_RADIUS, 1.0, None
         if self.unbounded:
             first = UNBOUNDED_RADIUS / (2.0 * FREE_HALF_WIDTH)
-            reach, last = RESTART_REACH * first, 1e-8 * first
+            reach, last = RESTART_REACH * first, LAST_SHARE * first
         return DfoTr(
             self.free.size,
             kind=kind,

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 
 #: Added to the diagonal of the interpolation system, in units of its largest entry: some tens of
 #: machine epsilons. It keeps the system solvable when points nearly coincide.
 INTERPOLATION_RIDGE = 1e-14
+#: Range of the values, as a share of the largest, below which they count as equal in debug mode:
+#: thousands of times machine epsilon.
+FLAT_RANGE = 1e-12
 #: Largest interpolation error, in units of the range of the values, that debug mode accepts. Set by
 #: hand: with nearly collinear points the error is some per cent.
 INTERPOLATION_ERROR = 0.05
@@ -177,6 +181,6 @@ def check_model(model: Quadratic, points: FloatArray, values: FloatArray) -> Non
     """Assert that the Hessian is symmetric and the model interpolates its values."""
     assert np.array_equal(model.hessian, model.hessian.T), "the Hessian is not symmetric"
     shown = [model.value + model.change(point) for point in points]
-    scale = max(float(np.ptp(values)), 1e-12 * float(np.abs(values).max()), 1e-300)
+    scale = max(float(np.ptp(values)), FLAT_RANGE * float(np.abs(values).max()), SMALLEST_DIVISOR)
     error = float(np.abs(np.asarray(shown) - values).max()) / scale
     assert error <= INTERPOLATION_ERROR, f"the model misses its values by {error:.2g}"

@@ -23,6 +23,9 @@ from auctor.tune.step import largest_value
 #: Dimensions above which models are linear by default: a quadratic model of 2d + 1 points costs
 #: O((3d)^3) per evaluation, 15 ms at d = 100. Source: dfo.md (cost).
 LINEAR_ABOVE = 120
+#: Length of a geometry step, as a share of the distance of the member that it replaces; at most the
+#: radius. Source: Powell, The BOBYQA algorithm, 2009.
+GEOMETRY_SHARE = 0.1
 #: Smallest singular value of the displacements, in units of the radius, of a set that spans the
 #: space. Set by hand: with a much smaller one, gradients are dominated by errors of the values.
 LEAST_SPAN = 1e-3
@@ -149,7 +152,7 @@ class ModelSet:
         if distance[t] <= limit:
             return None
         # Where the Lagrange function of that member is large, the new point conditions well.
-        share = max(min(0.1 * float(distance[t]), 1.0), state.resolution / state.radius)
+        share = max(min(GEOMETRY_SHARE * float(distance[t]), 1.0), state.resolution / state.radius)
         lower, upper = self._room()
         step = largest_value(basis.function(t), lower, upper, min(share, 1.0))
         if not np.any(step):

@@ -17,6 +17,11 @@ from auctor.core.types import FloatArray
 #: Tail probability that is cut off on each unbounded side of a scipy distribution, because the cube
 #: needs finite ends. Set by hand: 0 would search infinite values.
 TAIL = 1e-3
+#: Coordinate of a category that is chosen: half way from the threshold to the end of [0, 1]. Set by
+#: hand.
+CHOSEN = 0.75
+#: Coordinate of a category that is not chosen: as far from the threshold as CHOSEN. Set by hand.
+OTHERS = 0.25
 
 
 class Dimension(Protocol):
@@ -160,15 +165,15 @@ class Categorical:
         return self.choices[int(u[0] >= 0.5) if count == 2 else int(np.argmax(u))]
 
     def encode(self, value: Any) -> FloatArray:
-        """Coordinates of a choice: 0.75 for itself, 0.25 for the others."""
+        """Coordinates of a choice: CHOSEN for itself, OTHERS for the others."""
         index = next(i for i, one in enumerate(self.choices) if one is value or one == value)
         count = len(self.choices)
         if count == 1:
             return np.zeros(0)
         if count == 2:
-            return np.array([0.25 + 0.5 * index])
-        found = np.full(count, 0.25)
-        found[index] = 0.75
+            return np.array([(OTHERS, CHOSEN)[index]])
+        found = np.full(count, OTHERS)
+        found[index] = CHOSEN
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.tune.model import Quadratic
 
@@ -12,6 +13,12 @@ from auctor.tune.model import Quadratic
 LENGTH_STEPS = 50
 #: Relative accuracy of that length. Set by hand: the radius itself is only a heuristic.
 LENGTH_ACCURACY = 1e-8
+#: Rounding error of eigenvalues and gradients, as a share of the largest: thousands of times
+#: machine epsilon.
+STEP_ROUNDING = 1e-12
+#: Decrease of the model, as a share of that of steepest descent, by which a step may be worse in
+#: debug mode. Set by hand.
+DECREASE_SLACK = 1e-6
 #: Violation of the box and the ball that debug mode accepts as a rounding error, in units of the
 #: radius.
 SLACK = 1e-9
@@ -34,16 +41,16 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
     values, vectors = np.linalg.eigh(hessian)
     g = vectors.T @ gradient
     lowest = float(values[0])
-    scale = max(float(np.abs(values).max()), float(np.abs(g).max()) / radius, 1e-300)
-    if lowest > 1e-14 * scale:
+    scale = max(float(np.abs(values).max()), float(np.abs(g).max()) / radius, SMALLEST_DIVISOR)
+    if lowest > ROUNDING * scale:
         step = -g / values
         if step @ step <= radius * radius:
             found: FloatArray = vectors @ step
             return found
     # lam > max(0, -lowest): the length of s(lam) decreases from there.
     floor = max(0.0, -lowest)
-    bottom = values <= lowest + 1e-12 * scale
-    if floor > 0.0 and float(np.abs(g[bottom]).max()) <= 1e-12 * scale * radius:
+    bottom = values <= lowest + STEP_ROUNDING * scale
+    if floor > 0.0 and float(np.abs(g[bottom]).max()) <= STEP_ROUNDING * scale * radius:
         inside = np.where(bottom, 0.0, -g / np.where(bottom, 1.0, values + floor))
         left = radius * radius - float(inside @ inside)
         if left >= 0.0:  # the hard case
@@ -53,12 +60,12 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
     norm = float(np.linalg.norm(g))
     if norm == 0.0:
         return np.zeros_like(gradient)
-    low, high = floor, floor + norm / radius + max(0.0, -lowest) + 1e-300
+    low, high = floor, floor + norm / radius + max(0.0, -lowest) + SMALLEST_DIVISOR
     # A lower bound of lam, from the part of the gradient at the lowest eigenvalue.
-    lam = max(floor + 1e-12 * scale, float(np.linalg.norm(g[bottom])) / radius - lowest)
+    lam = max(floor + STEP_ROUNDING * scale, float(np.linalg.norm(g[bottom])) / radius - lowest)
     # Newton's method on 1/|s(lam)| - 1/radius, inside the bracket [low, high].
     for _ in range(LENGTH_STEPS):
-        shifted = np.maximum(values + lam, 1e-300)
+        shifted = np.maximum(values + lam, SMALLEST_DIVISOR)
         step = -g / shifted
         length = float(np.linalg.norm(step))
         if abs(length - radius) <= LENGTH_ACCURACY * radius:
@@ -68,10 +75,10 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
         else:
             high = lam
         slope = float((step * step / shifted).sum())
-        lam += (length / radius - 1.0) * length * length / max(slope, 1e-300)
+        lam += (length / radius - 1.0) * length * length / max(slope, SMALLEST_DIVISOR)
         if not low < lam < high:
             lam = 0.5 * (low + high)
-    step *= min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300))
+    step *= min(1.0, radius / max(float(np.linalg.norm(step)), SMALLEST_DIVISOR))
     found = vectors @ step
     return found
 
@@ -145,7 +152,7 @@ def _active_set(
         # At the minimiser over the free coordinates: release the bound with the worst multiplier.
         if not moved:
             worst = int(np.argmax(wrong))
-            if wrong[worst] <= 1e-12 * max(1e-300, float(np.abs(gradient).max())):
+            if wrong[worst] <= STEP_ROUNDING * max(SMALLEST_DIVISOR, float(np.abs(gradient).max())):
                 break
             fixed[worst] = False
     return step
@@ -189,8 +196,8 @@ def _segment(
         fixed[index[hit]] = True
         step[index[hit]] = lower[index[hit]] if direction[hit] < 0.0 else upper[index[hit]]
         return True
-    scale = max(float(np.abs(model.gradient).max()) * radius, 1e-300)
-    return gain < -1e-12 * scale and not np.array_equal(before, step)
+    scale = max(float(np.abs(model.gradient).max()) * radius, SMALLEST_DIVISOR)
+    return gain < -STEP_ROUNDING * scale and not np.array_equal(before, step)
 
 
 def largest_value(
@@ -219,5 +226,7 @@ def check_step(
     assert (step >= lower - SLACK).all(), "the step leaves the box below"
     assert (step <= upper + SLACK).all(), "the step leaves the box above"
     cauchy = model.change(_projected_cauchy(model, lower, upper, radius))
-    scale = max(abs(cauchy), 1e-300)
-    assert model.change(step) <= cauchy + 1e-6 * scale, "the step is worse than steepest descent"
+    scale = max(abs(cauchy), SMALLEST_DIVISOR)
+    assert model.change(step) <= cauchy + DECREASE_SLACK * scale, (
+        "the step is worse than steepest descent"
+    )

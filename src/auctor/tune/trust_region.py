@@ -8,11 +8,22 @@ from auctor.core.types import FloatArray
 from auctor.tune.design import coordinate_design, far_from, spread_point
 from auctor.tune.model_set import ModelSet
 from auctor.tune.state import PausedRun, Request
-from auctor.tune.step import check_step, trust_step
+from auctor.tune.step import SLACK, check_step, trust_step
 
 #: Attempts to find a point in one call, at most, before a new run is started. Set by hand: more
 #: than lowering the resolution from any first radius to the last one takes.
 MOST_CUTS = 60
+#: Predicted decrease, as a share of the best value, that is below rounding: a few times machine
+#: epsilon.
+NO_DECREASE = 1e-15
+#: Factor from one level of the resolution to the next. Source: Powell, The BOBYQA algorithm, 2009.
+LEVEL_SHARE = 0.1
+#: Ratio of actual to predicted decrease up to which the radius is halved or less. Source: Powell,
+#: The BOBYQA algorithm, 2009.
+POOR = 0.1
+#: Radius, in units of the resolution, up to which it is set to the resolution. Source: Powell, The
+#: BOBYQA algorithm, 2009.
+NEAR_RESOLUTION = 1.5
 
 
 class TrustRegion(ModelSet):
@@ -97,7 +108,7 @@ class TrustRegion(ModelSet):
         length = float(np.linalg.norm(step)) * state.radius
         predicted = -model.change(step)
         limit = rules.short * (state.resolution if rules.levels else state.radius)
-        if length < limit or predicted <= 1e-15 * abs(state.values[state.center]):
+        if length < limit or predicted <= NO_DECREASE * abs(state.values[state.center]):
             request = self._geometry_point(basis)
             if request is None:
                 self._cut()
@@ -142,7 +153,7 @@ class TrustRegion(ModelSet):
         if self.restarts and self._settled():
             self._pause_run()
             return
-        if state.resolution <= self.last_radius * (1.0 + 1e-9):
+        if state.resolution <= self.last_radius * (1.0 + SLACK):
             if self.restarts:
                 self._restart()
                 return
@@ -165,7 +176,9 @@ class TrustRegion(ModelSet):
         state, rules = self.state, self.rules
         before = state.resolution
         state.level_value = state.values[state.center]
-        state.resolution = max(self.last_radius, 0.1 * before if rules.levels else 0.5 * before)
+        state.resolution = max(
+            self.last_radius, LEVEL_SHARE * before if rules.levels else 0.5 * before
+        )
         if rules.levels:
             state.radius = max(0.5 * before, state.resolution)
         else:
@@ -327,14 +340,14 @@ class TrustRegion(ModelSet):
         self._add_member(index)
         # With levels Powell's rule (BOBYQA), else factors of the rules.
         if rules.levels:
-            if ratio <= 0.1:
+            if ratio <= POOR:
                 state.radius = min(0.5 * state.radius, request.length)
             elif ratio <= rules.good:
                 state.radius = max(0.5 * state.radius, request.length)
             else:
                 state.radius = max(0.5 * state.radius, rules.grow * request.length)
             state.radius = min(state.radius, 0.5)
-            if state.radius <= 1.5 * state.resolution:
+            if state.radius <= NEAR_RESOLUTION * state.resolution:
                 state.radius = state.resolution
         elif ratio >= rules.good:
             state.radius = min(state.radius * rules.grow, 0.5)
@@ -342,6 +355,6 @@ class TrustRegion(ModelSet):
             state.radius *= rules.shrink
         if not rules.levels:
             state.resolution = state.radius
-        failed = ratio <= (0.1 if rules.levels else rules.accept)
+        failed = ratio <= (POOR if rules.levels else rules.accept)
         state.failures = state.failures + 1 if failed else 0
         state.last_failure = (request.length, ratio) if failed else None

@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
@@ -280,7 +281,7 @@ def _blocking(
         if slope >= -PARALLEL * length:
             continue
         room = max(_dot(A[i], x) - b[i], 0.0) / -slope
-        tie = blocking >= 0 and abs(room - step) <= 1e-14 * (1.0 + step)
+        tie = blocking >= 0 and abs(room - step) <= ROUNDING * (1.0 + step)
         if (room < step and not tie) or (tie and not careful and slope < steepest):
             step, blocking, steepest = min(room, step), i, slope
     return step, blocking
@@ -353,7 +354,7 @@ def active_set(
     flat = 0.0
     for i in range(d):
         flat = max(flat, G[i, i])
-    flat = max(NO_CURVATURE * flat, 1e-300)
+    flat = max(NO_CURVATURE * flat, SMALLEST_DIVISOR)
     # Factors of the starting working set; `inside` marks the rows that are in it.
     size = _start(A, working, size, Q, R, L)
     size = _fix_flat_directions(G, m, working, size, Q, R, L, flat)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.penalties.separable import prox_one, separable_value, violation_one
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
@@ -22,6 +23,9 @@ MANY = 64
 #: Differences of successive iterates that an extrapolation combines. Set by hand; constants.md:
 #: from 2 to 10 passes change by less than 2 % (12 cases).
 MEMORY = 5
+#: Added to the diagonal of the system for the weights of an extrapolation, as a share of its trace:
+#: differences of iterates are often nearly parallel. Set by hand.
+MIX_RIDGE = 1e-10
 #: An extrapolation is rejected if the absolute values of its weights sum to more than this: the
 #: system is then ill-conditioned and its solution is rounding error. Set by hand; constants.md:
 #: from 2500 to 40000 passes change by less than 1 % (2 cases).
@@ -84,7 +88,7 @@ def _anderson_weights(xs: FloatArray, mix: FloatArray) -> float:
     for a in range(m):
         trace += products[a, a]
     for a in range(m):
-        products[a, a] += 1e-10 * trace
+        products[a, a] += MIX_RIDGE * trace
         mix[a] = 1.0
     # Solve (Gram) mix = 1 by elimination, then normalise to sum 1.
     for a in range(m):
@@ -370,8 +374,8 @@ def descend_columns(
             violation = violation_one(at, slope, l1[j], l2[j], lower[j], upper[j])
             total += violation
             worst = max(worst, violation)
-            # x_j <- prox(x_j - slope_j / a): the exact minimiser along j; 1e-300 avoids 0 / 0.
-            a = curvature[j] + 1e-300
+            # x_j <- prox(x_j - slope_j / a): the exact minimiser along j, without 0 / 0.
+            a = curvature[j] + SMALLEST_DIVISOR
             new = prox_one(at - slope / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
             z = new - at
             if z != 0.0:

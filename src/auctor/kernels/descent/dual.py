@@ -24,6 +24,9 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 #: Squared length up to which a row counts as empty. Set by hand; constants.md: insensitive from
 #: 1e-202 to 1e-198.
 EMPTY_ROW = 1e-200
+#: Share of a Newton step on the free rows below which it is given up: it is halved seven times. Set
+#: by hand.
+LEAST_PART = 0.01
 #: A row stays out of the sweeps if its dual variable would stay at its bound even if its score
 #: changed by this factor times its change since the last check of all rows. Set by hand;
 #: constants.md: from 1.062 to 2 passes change by less than 5 % (12 cases).
@@ -234,7 +237,7 @@ def free_step(
     #   uphill.change - 1/2 (|X'change|^2 / l2 + spread (sum change)^2 + bend sum change^2 / p) > 0.
     share = 1.0
     goal, change = np.empty(m), np.empty(m)
-    while share > 0.01 and m > 0:
+    while share > LEAST_PART and m > 0:
         used += 1
         for r in range(m):
             i = rows[r]

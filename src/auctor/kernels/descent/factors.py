@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
@@ -44,7 +45,9 @@ def ridge_rows(
                 total = gram[a, b] + (strength if a == b else 0.0)
                 for k in range(b):
                     total -= gram[a, k] * gram[b, k]
-                gram[a, b] = math.sqrt(max(total, 1e-300)) if a == b else total / gram[b, b]
+                gram[a, b] = (
+                    math.sqrt(max(total, SMALLEST_DIVISOR)) if a == b else total / gram[b, b]
+                )
         for a in range(rank):
             for k in range(a):
                 right[a] -= gram[a, k] * right[k]

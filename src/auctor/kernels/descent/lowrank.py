@@ -41,7 +41,7 @@ def draw(state: Array, below: int) -> int:
     x ^= x << np.uint64(25)
     x ^= x >> np.uint64(27)
     state[0] = x
-    high = (x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(32)
+    high = (x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(32)  # xorshift64*
     return np.int64((high * np.uint64(below)) >> np.uint64(32))  # type: ignore[return-value]
 
 

@@ -21,6 +21,9 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 #: Smallest curvature along a pair, as a share of the sum of its diagonal entries; smaller ones are
 #: rounding error and are replaced by it, so that only the box limits the step. Set by hand.
 LEAST_CURVATURE = 1e-12
+#: Singular values of the system of the free variables, as a share of the largest, that count as
+#: zero: a few hundred times machine epsilon.
+DEPENDENT = 1e-13
 
 
 @fast_kernel
@@ -118,7 +121,7 @@ def polish(
         system[:size, :size] = K[np.ix_(free, free)]
         system[size, size] = 0.0
         wanted = np.append((target - K @ fixed)[free], -fixed.sum() + beta.sum())
-        solved = np.linalg.lstsq(system, wanted, rcond=1e-13)[0][:size]
+        solved = np.linalg.lstsq(system, wanted, rcond=DEPENDENT)[0][:size]
         inside = (solved > low[free]) & (solved < high[free])
         if inside.all() and np.isfinite(solved).all():
             beta[free] = solved

@@ -15,12 +15,12 @@ from auctor.core.types import FloatArray
 from auctor.kernels.losses.pointwise import SLACK
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel
 
-#: 1 / ln 2: turns a natural exponent into a power of two.
+#: 1 / ln 2: turns a natural exponent into a power of two. Rounded to a double.
 _LOG2E = 1.4426950408889634
-#: ln 2 = high + low (Cody and Waite): the high part has 32 significant bits, so that its product
-#: with a power of two below 2^10 is exact.
+#: ln 2 = high + low in doubles (Cody and Waite): the high part has 32 significant bits, so that its
+#: product with a power of two below 2^10 is exact.
 _LN2_HIGH = 0.6931471803691238
-#: ln 2 - high.
+#: ln 2 - high. Rounded to a double.
 _LN2_LOW = 1.9082149292705877e-10
 #: Smallest argument of exp (1e-304): below it the power of two is not a normal double.
 _LOWEST = -700.0

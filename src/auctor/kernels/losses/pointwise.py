@@ -58,8 +58,8 @@ SLACK = 1e-12
 #: Largest number of steps for the slope of a prox. Newton needs 4 to 8; 60 are enough for
 #: bisections to the last bit.
 PROX_STEPS = 60
-#: Step in the margin below which the logistic slope is linear to machine precision: the error of
-#: the last step is of the order of its square, 1e-14.
+#: Step in the margin below which the logistic slope is linear to rounding: the error of the last
+#: step is of the order of its square, 1e-14.
 LINEAR = 1e-7
 #: Step size of the prox from which the slope of the last visit is not used as a start: the margin
 #: that it implies, z + t b, is then too inaccurate. Set by hand.

@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.online.rescaling import HEAVY
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
@@ -96,8 +97,8 @@ def update_score_moments(
     far = 0.0
     for k in range(TRIED):
         apart = score[k] - 0.5 * (centre[0, k] + centre[1, k])
-        variance = scatter[0, k, k] / max(judged[0], 1e-300)
-        variance += scatter[1, k, k] / max(judged[1], 1e-300)
+        variance = scatter[0, k, k] / max(judged[0], SMALLEST_DIVISOR)
+        variance += scatter[1, k, k] / max(judged[1], SMALLEST_DIVISOR)
         if variance > 0.0:
             far = max(far, apart * apart / variance)
     judged *= keep

@@ -16,6 +16,10 @@ from auctor.kernels.descent.coordinate import next_random
 from auctor.kernels.online.rescaling import SMALL_SCALE
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
+#: Largest exponent of the exponential loss: exp(30) = 1e13 moves every row as far as is allowed.
+#: Set by hand.
+LARGEST_EXPONENT = 30.0
+
 
 class Margin(IntEnum):
     """Positions in the vector ``s`` of scalars, here and in the state of a learner."""
@@ -251,8 +255,8 @@ def uni_exp(
         eta = rate / math.sqrt(s[Margin.STEPS]) * s[Margin.TOTAL] / s[Margin.SQUARES]
         # w <- (w + eta share y exp(-y w.x) x) / (1 + eta l2), with w = SCALE table[:, 0].
         share = weight[i] * s[Margin.ROWS] / s[Margin.TOTAL] * 0.5 / (p if label > 0.0 else 1.0 - p)
-        # The exponent is capped, as exp could overflow; beyond 30 the bound below applies anyway.
-        move = eta * share * math.exp(min(-label * s[Margin.SCALE] * vx, 30.0))
+        # The exponent is capped, as exp could overflow; beyond it the bound below applies anyway.
+        move = eta * share * math.exp(min(-label * s[Margin.SCALE] * vx, LARGEST_EXPONENT))
         if move * square > 1.0:
             move = 1.0 / square
         move *= label / s[Margin.SCALE]

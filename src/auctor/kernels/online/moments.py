@@ -26,7 +26,7 @@ BLOCK_ROWS = 128
 #: it the vectorised loops over all columns are faster.
 FEW_ENTRIES = 1.0 / 3.0
 #: A class whose rows together weigh less than this beside a new row is not scaled down further; its
-#: weights would underflow to 0.
+#: weights would underflow to 0. Set by hand.
 FORGOTTEN = 1e-100
 
 

@@ -15,6 +15,13 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.coordinate import next_random
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
+#: Halvings, at most, of the interval of the multiplier of a projection. Set by hand: more than
+#: BALL_ACCURACY needs from any start.
+MOST_HALVINGS = 100
+#: Relative accuracy of the multiplier of a projection on a ball: thousands of times machine
+#: epsilon.
+BALL_ACCURACY = 1e-12
+
 
 @kernel
 def dense_row(indptr: Array, indices: Array, values: Array, i: int, out: FloatArray) -> None:
@@ -142,7 +149,7 @@ def random_signs(random: Array, size: float, out: FloatArray) -> None:
     """Fill ``out`` with plus or minus ``size``."""
     bits = np.uint64(0)
     for k in range(out.shape[0]):
-        if k % 64 == 0:
+        if k % 64 == 0:  # a random word has 64 bits
             bits = next_random(random)
         out[k] = size if bits & np.uint64(1) else -size
         bits >>= np.uint64(1)
@@ -252,7 +259,7 @@ def project_ball(u: FloatArray, metric: FloatArray, radius: float) -> None:
     if (u * u).sum() <= radius * radius:
         return
     low, high = 0.0, metric.max() * math.sqrt((u * u).sum()) / radius
-    for _ in range(100):
+    for _ in range(MOST_HALVINGS):
         nu = 0.5 * (low + high)
         size = 0.0
         for j in range(u.shape[0]):
@@ -262,7 +269,7 @@ def project_ball(u: FloatArray, metric: FloatArray, radius: float) -> None:
             low = nu
         else:
             high = nu
-        if high - low <= 1e-12 * high:
+        if high - low <= BALL_ACCURACY * high:
             break
     for j in range(u.shape[0]):
         u[j] *= metric[j] / (metric[j] + high)

@@ -83,6 +83,9 @@ class Saddle(IntEnum):
     REACH = 27
 
 
+#: Probability delta with which the bound on alpha of a stage may fail. Source: the authors' code of
+#: Fsauc (Liu, Zhang, Chen, Wang, Yang, 2018).
+ALPHA_RISK = 0.1
 #: Rows from which a single row may be reported as an outlier. Set by hand: with fewer, one row of
 #: half the squared length is common.
 OUTLIER_ROWS = 100
@@ -339,10 +342,10 @@ def next_stage(table: FloatArray, s: FloatArray, radius: float) -> None:
     s[Saddle.A0] = s[Saddle.A] = s[Saddle.SUM_A] / n
     s[Saddle.B0] = s[Saddle.B] = s[Saddle.SUM_B] / n
     s[Saddle.ALPHA] = s[Saddle.ALPHA0]
-    # The part of D_k that does not depend on the ball, as in the authors' code with delta = 0.1:
+    # The part of D_k that does not depend on the ball, as in the authors' code:
     #   4 sqrt(2) kappa (2 + sqrt(2 g)) (1 + 2 kappa) radius / sqrt(min(p, 1-p) n - sqrt(2 n g)),
-    # g = log(12 / delta), n the steps of the stage; without bound where the root has no value.
-    log = math.log(120.0)
+    # g = log(12 / ALPHA_RISK), n the steps of the stage; without bound where the root has no value.
+    log = math.log(12.0 / ALPHA_RISK)  # g
     few = min(p, 1.0 - p) * n - math.sqrt(2.0 * n * log)
     wide = 4.0 * math.sqrt(2.0) * kappa * (2.0 + math.sqrt(2.0 * log)) * (1.0 + 2.0 * kappa)
     s[Saddle.REACH] = wide * radius / math.sqrt(few) if few > 0.0 else math.inf

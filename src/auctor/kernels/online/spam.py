@@ -73,6 +73,11 @@ class Lazy(IntEnum):
     FINENESS = 19
 
 
+#: Largest step size, in units of one over the squared length of a row. The curvature of a row is at
+#: most 2 |x|^2, so it is half the step that reaches the minimum along the row. Set by hand.
+LARGEST_STEP = 0.25
+
+
 class StepRule(IntEnum):
     """How the step size depends on the number t of the step; see `step_length`."""
 
@@ -90,7 +95,7 @@ def step_length(rule: int, rate: float, t: float, ridge: float, size: float) -> 
     if rule == StepRule.INVERSE:
         return 1.0 / (ridge * t + 4.0 * size)
     level = rate / math.sqrt(t) if rule == StepRule.SQRT else rate
-    return min(level, 0.25) / size
+    return min(level, LARGEST_STEP) / size
 
 
 @inline_kernel
@@ -135,8 +140,8 @@ def row_multiple(
         slope = 2.0 * (1.0 - p) * share * (score - other - 1.0)
     else:
         slope = 2.0 * p * share * (score - other + 1.0)
-    if square * share * eta > 0.25:
-        eta = 0.25 / (square * share)
+    if square * share * eta > LARGEST_STEP:
+        eta = LARGEST_STEP / (square * share)
     move = -eta * slope
     return move if math.isfinite(move) else 0.0
 

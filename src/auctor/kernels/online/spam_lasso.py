@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.online.buckets import BUCKET, BUCKETS, NEXT, enter, leave
 from auctor.kernels.online.rescaling import SMALL_SCALE
@@ -133,7 +134,7 @@ def spam_lasso(
             count += not alone
         s[Lazy.DOT_POSITIVE] += move * (on_positive + up * square)
         s[Lazy.DOT_NEGATIVE] += move * (on_negative + down * square)
-        scale_now = max(scale / (1.0 + eta * q * l2), 1e-300)
+        scale_now = max(scale / (1.0 + eta * q * l2), SMALLEST_DIVISOR)
         count = threshold(
             indices, values, slow, count, l1, lower, upper, free, move, cut, scale_now, table, s
         )
@@ -258,7 +259,7 @@ def sweep(
             after = links[after - 1, NEXT]
     horizon = s[Lazy.SHRUNK] + steps * cut
     s[Lazy.ORIGIN], s[Lazy.HORIZON] = s[Lazy.SHRUNK], horizon
-    s[Lazy.FINENESS] = 2.0 / max(cut, 1e-300)
+    s[Lazy.FINENESS] = 2.0 / max(cut, SMALLEST_DIVISOR)
     one, single = l1.shape[0] == 1, l1[0]
     near, count = np.empty(table.shape[0], np.uint64), 0
     for j in range(table.shape[0]):

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.linalg.columns import column_add, column_clear, column_dot
 from auctor.kernels.penalties.groups import block_factor, shrunk
@@ -21,6 +22,12 @@ from auctor.kernels.runtime.compiled import kernel
 #: Majorised steps on one block where its minimiser has no closed form (with an l1 part). Set by
 #: hand; more steps solve a block better than the sweep over all blocks needs.
 OWN_STEPS = 20
+#: Length of a majorised step, as a share of the first one, at which the steps on a block end. Set
+#: by hand, with OWN_STEPS.
+OWN_SHARE = 0.1
+#: Newton steps, at most, for the norm of a block. Set by hand: it converges quadratically from
+#: below, in less than ten steps.
+NORM_STEPS = 60
 
 
 @kernel
@@ -76,7 +83,7 @@ def rotated_minimiser(
             out[:] = 0.0
             return
         nu = math.sqrt(start)
-        for _ in range(60):
+        for _ in range(NORM_STEPS):
             norm = slope_nu = 0.0
             for i in range(m):
                 bottom = e[i] * nu + weight
@@ -87,7 +94,7 @@ def rotated_minimiser(
             # Newton on 1/root = 1; the derivative of 1/root is slope_nu / root^3.
             move = (1.0 - 1.0 / root) * root * norm / slope_nu
             nu = max(nu + move, 0.0)
-            if not abs(move) > 1e-14 * nu:
+            if not abs(move) > ROUNDING * nu:
                 break
         for i in range(m):
             c[i] *= nu / (e[i] * nu + weight)
@@ -112,7 +119,7 @@ def stepped_minimiser(
     l1: float,
     out: FloatArray,
 ) -> None:
-    """Proximal gradient steps on one block until a step is at most a tenth of the first."""
+    """Proximal gradient steps on one block until a step is at most OWN_SHARE of the first."""
     m = z.shape[0]
     current, trial = slope.copy(), np.empty(m)
     out[:] = z
@@ -132,7 +139,7 @@ def stepped_minimiser(
             moved = max(moved, abs(trial[k]))
         if step == 0:
             first = moved
-        if moved <= 0.1 * first:
+        if moved <= OWN_SHARE * first:
             return
         # Gradient at the new point: current += G step.
         for k in range(m):

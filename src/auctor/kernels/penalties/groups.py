@@ -12,6 +12,10 @@ from auctor.core.types import Array, FloatArray
 from auctor.kernels.penalties.separable import SLACK
 from auctor.kernels.runtime.compiled import kernel
 
+#: Newton steps, at most, for the scale of a dual point, here and in `trees`. Set by hand: it
+#: converges quadratically from above, in less than ten steps.
+SCALE_STEPS = 100
+
 
 @kernel
 def group_value(
@@ -150,7 +154,7 @@ def group_dual_scale(
                 c = l1[b] / top
             continue
         # Newton's method for norm(c) = weight, from above.
-        for _ in range(100):
+        for _ in range(SCALE_STEPS):
             norm, slope = soft_norm(v, c, l1[b], indices, low, high)
             if norm <= weight[b]:
                 break

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.penalties.groups import block_factor
+from auctor.kernels.penalties.groups import SCALE_STEPS, block_factor
 from auctor.kernels.penalties.separable import SLACK
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
@@ -210,7 +210,7 @@ def tree_dual_scale(
             return 0.0
     norm, slope = np.empty(m + 1), np.empty(m + 1)
     c = 1.0
-    for _ in range(100):
+    for _ in range(SCALE_STEPS):
         dual_norms(v, c, parent, order, weight, norm, slope)
         # A Newton step for every violated node. The smallest result is still above the root.
         new, inside = c, c
@@ -220,10 +220,10 @@ def tree_dual_scale(
                 inside = min(inside, c * weight[t] / norm[t])
         if inside == c:
             return c
-        if not 0.0 < new < c or inside >= c * (1.0 - 4e-16):
+        if not 0.0 < new < c or inside >= c * (1.0 - 4e-16):  # rounding
             return inside
         c = new
-    # Not converged after 100 steps: return a feasible scale.
+    # Not converged after SCALE_STEPS steps: return a feasible scale.
     dual_norms(v, c, parent, order, weight, norm, slope)
     inside = c
     for t in range(m):

@@ -35,6 +35,10 @@ LARGEST_ROW = 0.25
 FIRST_ROOM = 64
 #: Arrays of the state whose length grows with the rows.
 GROWING = ("kept_values", "kept_columns", "kept_ends", "kept_signed", "kept_place")
+#: Bytes of the unit in which the parameter ``memory`` is given.
+MEGABYTE = 1_000_000
+#: 2^64 divided by the golden ratio, the increment of splitmix64.
+GOLDEN = 0x9E3779B97F4A7C15
 #: Upper bound of the random seed: integers below it are exact in floats.
 SEED_BOUND = 1 << 53
 
@@ -194,10 +198,11 @@ def _bytes(state: State, length: IntArray) -> IntArray:
 
 def _draws(place: IntArray, seed: int) -> FloatArray:
     """Pseudo-random numbers in [0, 1): the splitmix64 hash of the positions."""
-    z = (place.astype(np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+    # The multipliers and shifts of splitmix64.
+    z = (place.astype(np.uint64) + np.uint64(seed)) * np.uint64(GOLDEN)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-    return (z ^ (z >> np.uint64(31))).astype(np.float64) * 2.0**-64
+    return (z ^ (z >> np.uint64(31))).astype(np.float64) * 2.0**-64  # splitmix64
 
 
 def prefixes(length: IntArray) -> Array:

@@ -15,6 +15,9 @@ from auctor.online.state import MOST_ROWS, all_between, require_that
 from auctor.online.streaming.ranker import LEVELS
 from auctor.online.streaming.running_auc import POINTS
 
+#: Excess of a share over 1 that a state may have: rounding of a long product.
+SHARE_SLACK = 1e-9
+
 
 def is_exact(state: State) -> bool:
     """Whether the state holds the covariances of both classes, rather than stochastic steps."""
@@ -84,6 +87,5 @@ def _check_memory(state: State, d: int) -> None:
     require_that(bool(state["kept_signed"][:n].all()), "a weight other than 0 for every kept row")
     require_that(bool(state["renew"][0] > state["counted"][0]), "a next renewal after the last row")
     require_that(all_between(state["level"], 0, len(LEVELS)), "a choice among the strengths")
-    require_that(
-        all_between(state["kept_share"], 0.0, 1.0 + 1e-9), "a share of rows to keep from 0 to 1"
-    )
+    share = all_between(state["kept_share"], 0.0, 1.0 + SHARE_SLACK)
+    require_that(share, "a share of rows to keep from 0 to 1")

@@ -41,7 +41,7 @@ MAX_JUDGED_ROWS = 12_288
 #: With more rows than this a choice tries only the neighbours of the present strength. Set by hand:
 #: with fewer, early choices by chance are hard to correct.
 NEIGHBOURS_FROM = 1024
-#: Tolerance of the weights that are used, relative to the null loss; the usual 1e-4.
+#: Tolerance of the weights that are used, relative to the null loss; set by hand to the usual 1e-4.
 SOLVE_TOLERANCE = 1e-4
 #: Tolerance of the weights by which a strength is judged. Set by hand: their ranking hardly changes
 #: below it.

@@ -40,7 +40,7 @@ OLDEST = 5.0
 #: hand: finer ones hardly change an AUC.
 MIXTURES = np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
 #: Standard deviations of an AUC by which a mixture must be better than the weights from the memory
-#: alone, while the memory holds all rows. The usual two.
+#: alone, while the memory holds all rows. Set by hand to the usual two.
 CHANCE_DEVIATIONS = 2.0
 
 

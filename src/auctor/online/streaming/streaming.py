@@ -11,6 +11,7 @@ import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import IncompatibleError, Option
+from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import adaptive
 from auctor.kernels.online.moments import judge_rows
@@ -266,8 +267,8 @@ class StreamingAUC(MomentClassifier):
         table[:, sums : sums + 2] = (found.mean * found.mass[:, None]).T
         wide["constant"][:] = -midpoint(found.mean, w)
         weight = state["window_weight"]
-        wide["average"][0] = np.sqrt(squares / max(found.mass.sum(), 1e-300)).sum()
-        wide["average"][2] = squares.sum() / max(found.mass.sum(), 1e-300)
+        wide["average"][0] = np.sqrt(squares / max(found.mass.sum(), SMALLEST_DIVISOR)).sum()
+        wide["average"][2] = squares.sum() / max(found.mass.sum(), SMALLEST_DIVISOR)
         wide["average"][1] = weight.sum() / max(1, np.count_nonzero(weight))
         for name in [*JUDGE_NAMES, *NAMES, "refresh", "clock"]:
             del state[name]
@@ -308,7 +309,7 @@ class StreamingAUC(MomentClassifier):
         self, state: State, rows: Columns, y: FloatArray, weight: FloatArray, low: int, high: int
     ) -> None:
         """Add rows to the memory, and solve for its rows when that is due."""
-        room, latest = 1e6 * self.memory, self.forget is not None
+        room, latest = memory.MEGABYTE * self.memory, self.forget is not None
         memory.add_rows(state, rows, y, weight, low, high, room=room, latest=latest)
         if state["counted"][0] == state["renew"][0]:
             remembering.renew(state, self._objective, self._means(state))
@@ -353,7 +354,9 @@ class StreamingAUC(MomentClassifier):
         # Largest (sum of margins)^2 / sum of squared margins, with the sign of the first sum.
         linear, square = state["margins"]
         if state["judging"][0] and square.any():
-            state["chosen"][0] = np.argmax(linear * np.abs(linear) / np.maximum(square, 1e-300))
+            state["chosen"][0] = np.argmax(
+                linear * np.abs(linear) / np.maximum(square, SMALLEST_DIVISOR)
+            )
             state["margins"] *= RIDGE_FADING
         ridges = self._ridges(state, found)
         coef = np.stack([ridge_solution(found, float(ridge), between=True) for ridge in ridges])
@@ -389,7 +392,7 @@ class StreamingAUC(MomentClassifier):
         merging.add_window(state, theirs)
         self._refresh(state)
         if has_memory(state):
-            merging.add_memory(state, theirs, 1e6 * self.memory)
+            merging.add_memory(state, theirs, memory.MEGABYTE * self.memory)
             remembering.renew(state, self._objective, self._means(state))
 
     # --- answers --------------------------------------------------------------------------------
@@ -422,7 +425,7 @@ class StreamingAUC(MomentClassifier):
         if is_exact(state):
             return class_moments(state, pooled=True).mean
         sums = state["table"][:, adaptive.SUMS : adaptive.SUMS + 2].T
-        means: FloatArray = sums / np.maximum(state["mass"], 1e-300)[:, None]
+        means: FloatArray = sums / np.maximum(state["mass"], SMALLEST_DIVISOR)[:, None]
         return means
 
     @property
