@@ -10,6 +10,7 @@ GONE: dict[str, str | None] = {
     "solvers.dual.ascent.DROP": "solvers.dual.ascent.CG_REDUCTION",
     "solvers.dual.ascent.FEW": "solvers.dual.ascent.FEW_ACTIVE",
     "solvers.dual.ascent.SHORT": "solvers.dual.ascent.SHORT_ROWS",
+    "solvers.gaussian.moments.RANK": "solvers.gaussian.forms.RANK",
     "solvers.kinked.cuts.FIRST_SHIFT": "solvers.line_search.FIRST_SHIFT",
     "solvers.kinked.cuts.MOST_SHIFTS": "solvers.line_search.MOST_SHIFTS",
     "solvers.sparse.block.CROWDED": None,

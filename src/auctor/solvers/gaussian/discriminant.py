@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from auctor.core.capabilities import SCALE_INVARIANT
-from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import DataWarning, IncompatibleError, Option, ParameterError
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Access, Need
@@ -25,18 +25,19 @@ from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes, expected_error
 from auctor.problem import Problem
 from auctor.solvers.base import State
+from auctor.solvers.gaussian.forms import Covariance, CovarianceForm, covariance_form
 from auctor.solvers.gaussian.moments import (
     CONSTANT_VARIANCE,
     ClassMoments,
-    Covariance,
-    check_covariance,
     class_moments,
 )
 from auctor.solvers.gaussian.shrinkage import (
+    FixedShrinkage,
+    LedoitWolf,
     Shrinkage,
     average_variances,
     shrinkage,
-    shrinkage_of,
+    shrinkage_rule,
 )
 
 __all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
@@ -143,15 +144,10 @@ class GaussianDiscriminant:
     needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM
 
     def __post_init__(self) -> None:
-        who = "GaussianDiscriminant"
-        if isinstance(self.shrinkage, str):
-            check_choice(who, "shrinkage", self.shrinkage, ("auto",))
-        elif self.shrinkage is not None:
-            check_real(who, "shrinkage", self.shrinkage, low=0.0, high=1.0)
-        check_covariance(who, self.covariance)
-        if self.shrinkage == "auto" and self.covariance != "full":
+        rule, form = self._rule, self._form
+        if rule is not None and rule.estimated and not form.full:
             raise ParameterError(
-                who,
+                "GaussianDiscriminant",
                 needs="{option} for {option2}",
                 got=f"{self.covariance!r}",
                 todo="Pass a number in its place, or none.",
@@ -168,7 +164,7 @@ class GaussianDiscriminant:
         _warn_if_constant(problem, moments, w)
         coef = moments.lift(_log_odds_scale(moments, w) * w)
         point = problem.with_best_intercept(problem.evaluate(problem.join(coef, 0.0)))
-        sample_moments = self.shrinkage is None and self.covariance == "full"
+        sample_moments = self._rule is None and self._form.full
         violation = None if sample_moments else _violation(problem, moments, w)
         return GaussianState(point, stalled=True, violation=violation)
 
@@ -178,7 +174,8 @@ class GaussianDiscriminant:
         ridge = 0.5 * problem.ridge[:d]
         even = bool((ridge == ridge[0]).all())
         whole = (Access.ROWS | Access.DENSE) in data.access
-        if self.shrinkage == "auto" and not whole:
+        rule = self._rule
+        if rule is not None and rule.estimated and not whole:
             raise IncompatibleError(
                 "GaussianDiscriminant",
                 needs="row access for {option}",
@@ -189,14 +186,19 @@ class GaussianDiscriminant:
         moments = class_moments(data, self.covariance, reduce=even and whole, counts=problem.counts)
         k = moments.mean.shape[1]  # less than d in a basis of the rows
         level = ridge if k == d else np.full(k, ridge[0])
-        if self.shrinkage is None:
+        if rule is None:
             return moments.plus(np.stack([level, level]))
-        if isinstance(self.shrinkage, str):
-            amounts = np.array(shrinkage_of(data, moments, problem.counts)[:2])
-        else:
-            amounts = np.full(2, float(self.shrinkage))
+        amounts = rule.amounts(data, moments, problem.counts)
         target = np.outer(amounts * average_variances(moments, d), np.ones(k))
         return moments.times(1.0 - amounts).plus(level + target)
+
+    @cached_property
+    def _rule(self) -> FixedShrinkage | LedoitWolf | None:
+        return shrinkage_rule("GaussianDiscriminant", self.shrinkage)
+
+    @cached_property
+    def _form(self) -> CovarianceForm:
+        return covariance_form("GaussianDiscriminant", self.covariance)
 
 
 # --- directions -----------------------------------------------------------------------------

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import eigh
 
-from auctor.core.checks import check_int
 from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import DENSE, GRAM, ROWS, SECOND_ORDER
-from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
+from auctor.core.errors import DataError, IncompatibleError, Option
 from auctor.core.protocols import Data
 from auctor.core.result import Counts
 from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import ClassRows, FloatArray, IntArray
+from auctor.solvers.gaussian.forms import RANK, Covariance, covariance_form
 
 #: Largest matrix that is decomposed, in columns, or in rows if those are fewer. Set by hand;
 #: constants.md: insensitive from 2000 to 8000.
@@ -27,17 +27,12 @@ DENSE_ENTRIES = 1 << 27
 #: Variances below this share of the squared mean have lost digits to cancellation, and are computed
 #: again from centred columns. Set by hand; constants.md: insensitive from 1e-9 to 1e-5.
 CANCELLED = 1e-7
-#: Eigenvalues below this share of the largest count as zero; a few thousand times machine epsilon.
-#: Set by hand; constants.md: insensitive from 1e-14 to 1e-10.
-RANK = 1e-12
 #: Variance, as a share of the largest, below which a column counts as constant: the square of a
 #: rounding error of about 50 times machine epsilon.
 CONSTANT_VARIANCE = 1e-28
 #: Entries of a dense chunk of rows: 32 MB as float64. Set by hand.
 CHUNK_ENTRIES = 1 << 22
 
-#: ``"full"``, ``"diagonal"``, blocks of column indices, or the width of a band around the diagonal.
-Covariance: TypeAlias = str | int | Sequence[Sequence[int]]
 Lift: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
@@ -185,13 +180,14 @@ def class_moments(
         )
     work = Counts() if counts is None else counts
     work.passes += 2
+    form = covariance_form("GaussianDiscriminant", covariance)
     # Prior and mean of each class; wide data are first expressed in a basis of the rows.
     totals = np.array([rows.total for rows in data.target.classes])
     prior = totals / totals.sum()
-    if reduce and covariance == "full" and wide(data):
+    if reduce and form.full and wide(data):
         return _of_rows(data, prior, work)
     mean = np.stack([data.gradient(class_shares(data, rows)) for rows in data.target.classes])
-    if isinstance(covariance, str) and covariance == "diagonal":
+    if form.diagonal:
         work.passes += 2
         square = SECOND_ORDER.of(data).square_gradient
         squares = [square(class_shares(data, rows)) for rows in data.target.classes]
@@ -211,16 +207,12 @@ def class_moments(
             option=Option("solver", "lbfgs"),
         )
     # Full covariances from Gram matrices, with entries outside the blocks or the band set to zero.
-    mask = _mask(covariance, data.n_columns)
+    estimated = form.on(data.n_columns)
     work.passes += GRAM.of(data).gram_passes()
-    parts = []
-    for rows, m in zip(data.target.classes, mean, strict=True):
-        matrix = _class_covariance(data, rows, m, work)
-        if isinstance(covariance, int | np.integer):
-            matrix = _banded(matrix, int(covariance))
-        elif mask is not None:
-            matrix = np.where(mask, matrix, 0.0)
-        parts.append(matrix)
+    parts = [
+        estimated(_class_covariance(data, rows, m, work))
+        for rows, m in zip(data.target.classes, mean, strict=True)
+    ]
     return ClassMoments(prior, mean, np.stack(parts), lambda w: w)
 
 
@@ -254,44 +246,6 @@ def class_shares(data: Data, rows: ClassRows) -> FloatArray:
     return out
 
 
-def _mask(covariance: Covariance, d: int) -> FloatArray | None:
-    """Mask of the covariances within blocks; ``None`` if no blocks are given."""
-    if isinstance(covariance, str | int | np.integer):
-        return None
-    mask = np.eye(d, dtype=bool)
-    for block in covariance:
-        index = np.asarray(block, dtype=np.int64)
-        if index.size and not (index.min() >= 0 and index.max() < d):
-            raise DataError(
-                "GaussianDiscriminant",
-                needs=f"blocks of column indices below {d}",
-                got=block,
-                todo="Count columns from 0.",
-            )
-        mask[np.ix_(index, index)] = True
-    return mask
-
-
-def check_covariance(who: str, covariance: object) -> None:
-    """Raise ``ParameterError`` unless ``covariance`` has one of the documented forms."""
-    if isinstance(covariance, str) and covariance in ("full", "diagonal"):
-        return
-    if isinstance(covariance, int | np.integer):
-        check_int(who, "covariance", covariance)
-        return
-    if isinstance(covariance, Sequence) and not isinstance(covariance, str):
-        indices = [i for block in covariance if isinstance(block, Sequence) for i in block]
-        if indices and all(isinstance(i, int | np.integer) for i in indices):
-            return
-    raise ParameterError(
-        who,
-        needs=("{option} to be 'full', 'diagonal', lists of column indices or the width of a band"),
-        got=f"{covariance!r}",
-        todo="Pass one of these.",
-        option=Option("covariance", bare=True),
-    )
-
-
 def _strips(data: Data, rows: ClassRows) -> list[tuple[FloatArray, FloatArray]]:
     """Dense copies of a class's rows in chunks of 32 MB, with the rows' weights."""
     size, by_row = max(1, CHUNK_ENTRIES // data.n_columns), ROWS.of(data)
@@ -318,22 +272,6 @@ def _centred_variance(data: Data, mean: FloatArray, some: IntArray) -> FloatArra
         for X, share in _strips(data, rows):
             into += share @ (X[:, some] - m[some]) ** 2
     return out
-
-
-def _banded(matrix: FloatArray, width: int) -> FloatArray:
-    """Covariances of columns at most ``width`` apart, tapered if that is indefinite.
-
-    The entrywise product with ``max(0, 1 - |i - j| / (width + 1))`` keeps every covariance positive
-    semi-definite (Schur). The nearest positive semi-definite matrix is no alternative: it is
-    singular, and directions without variance seem to separate the classes perfectly.
-    """
-    place = np.arange(matrix.shape[0])
-    apart = np.abs(place[:, None] - place)
-    band = np.where(apart <= width, matrix, 0.0)
-    lowest = eigh(band, eigvals_only=True, subset_by_index=(0, 0), check_finite=False)[0]
-    if lowest >= -RANK * float(np.diag(matrix).max(initial=0.0)):
-        return band
-    return np.asarray(matrix * np.maximum(1.0 - apart / (width + 1.0), 0.0))
 
 
 def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from auctor.core.checks import check_choice, check_real
 from auctor.core.data_capabilities import ROWS
 from auctor.core.protocols import Data
 from auctor.core.result import Counts
@@ -57,6 +59,48 @@ def shrinkage(data: Data) -> Shrinkage:
     Ledoit, Wolf, A well-conditioned estimator for large-dimensional covariance matrices, 2004.
     """
     return shrinkage_of(data, class_moments(data))
+
+
+@dataclass(frozen=True)
+class FixedShrinkage:
+    """The same shrinkage of both classes.
+
+    Parameters
+    ----------
+    amount : float in [0, 1]
+    """
+
+    amount: float
+
+    #: Whether it is estimated from the rows, which needs full covariances.
+    estimated: ClassVar[bool] = False
+
+    def amounts(self, data: Data, moments: ClassMoments, counts: Counts) -> FloatArray:
+        """Shrinkage of each class, the positive one first."""
+        return np.full(2, self.amount)
+
+
+class LedoitWolf:
+    """The intensities of `shrinkage`."""
+
+    estimated: ClassVar[bool] = True
+
+    def amounts(self, data: Data, moments: ClassMoments, counts: Counts) -> FloatArray:
+        """Shrinkage of each class, the positive one first."""
+        return np.array(shrinkage_of(data, moments, counts)[:2])
+
+
+#: Rules by the name that users type.
+RULES = {"auto": LedoitWolf()}
+
+
+def shrinkage_rule(who: str, given: str | float | None) -> FixedShrinkage | LedoitWolf | None:
+    """The rule that a parameter stands for: none, a name, or a number in [0, 1]."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return RULES[check_choice(who, "shrinkage", given, tuple(RULES))]
+    return FixedShrinkage(check_real(who, "shrinkage", given, low=0.0, high=1.0))
 
 
 def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None) -> Shrinkage:

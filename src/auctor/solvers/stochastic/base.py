@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -119,6 +120,25 @@ def gradient_at(problem: Problem, w: FloatArray) -> FloatArray:
     return problem.total_gradient(problem.evaluate(w))
 
 
+class Schedule(NamedTuple):
+    """How the step size changes.
+
+    ``divisor`` gives the number that divides the step size at step k, for a parameter ``decay``;
+    ``undoes`` says whether epochs that do not lower the objective are undone.
+    """
+
+    divisor: Callable[[int, float], float]
+    undoes: bool
+
+
+#: Schedules by the name that users type.
+SCHEDULES = {
+    "halving": Schedule(lambda k, decay: 1.0, undoes=True),
+    "constant": Schedule(lambda k, decay: 1.0, undoes=False),
+    "harmonic": Schedule(lambda k, decay: 1.0 + k / decay, undoes=False),
+}
+
+
 class Stochastic(ABC):
     """Base class: epochs of steps on batches.
 
@@ -140,7 +160,7 @@ class Stochastic(ABC):
         if self.step_size is not None:
             check_real(who, "step_size", self.step_size, low=0.0, open_low=True)
         check_int(who, "batch", self.batch, low=1)
-        check_choice(who, "schedule", self.schedule, ("halving", "constant", "harmonic"))
+        check_choice(who, "schedule", self.schedule, tuple(SCHEDULES))
         check_real(who, "decay", self.decay, low=0.0, open_low=True)
 
     @abstractmethod
@@ -176,16 +196,16 @@ class Stochastic(ABC):
 
     def step(self, problem: Problem, state: StochasticState) -> StochasticState:
         """One epoch."""
-        iterate, batches = state.iterate, state.batches
+        iterate, batches, schedule = state.iterate, state.batches, SCHEDULES[self.schedule]
         steps = max(1, batches.size // state.batch)
         with np.errstate(all="ignore"):
             for _ in range(steps):
                 iterate.k += 1
-                decay = 1.0 + iterate.k / self.decay if self.schedule == "harmonic" else 1.0
+                decay = schedule.divisor(iterate.k, self.decay)
                 self.advance(batches, iterate, state.batch, state.step / decay)
             problem.counts.passes += batches.work()
             new = problem.evaluate(iterate.w)
-        if self.schedule != "halving":
+        if not schedule.undoes:
             return replace(state, point=new)
         return self._keep_or_undo(problem, state, new)
 
