@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from auctor.completion.complete import Completion, complete, read_observed
 from auctor.core.checks import check_real
 from auctor.core.errors import ParameterError
 from auctor.core.rng import as_rng
+from auctor.data.matrices import join_entries
 
 #: Strengths to try, in standard deviations of the observed entries, so that the unit of the entries
 #: does not matter. Set by hand: decades from hardly any to heavy shrinkage.
@@ -89,7 +89,7 @@ def choose(
             option=("ranks", "share"),
         )
     rows, columns = entries.coords
-    seen = csr_array((entries.data[~held], (rows[~held], columns[~held])), shape=entries.shape)
+    seen = join_entries(entries.data[~held], rows[~held], columns[~held], entries.shape)
     if strengths is None:
         strengths = [factor * float(entries.data.std() or 1.0) for factor in STRENGTHS]
     table = []

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import csr_array
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
+from auctor.data.matrices import join_compressed, join_entries
 from auctor.data.sparse import unsigned
 from auctor.kernels.descent.factors import entries_of_product, ridge_rows
 from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, run_tasks
@@ -131,7 +131,7 @@ def complete(
     size = np.sqrt(spread) / rank**0.25
     left, right = size * rng.normal(size=(n, rank)), size * rng.normal(size=(m, rank))
     fit = CompletionObjective(
-        csr_array((centred, entries.indices, entries.indptr), shape=(n, m)), strength
+        join_compressed(centred, entries.indices, entries.indptr, (n, m)), strength
     )
     run = _alternate if method == "alternating" else _quasi_newton
     left, right, steps, converged = run(fit, left, right, tol, max_iter, n_threads)
@@ -175,8 +175,8 @@ class CompletionObjective:
         self, left: FloatArray, right: FloatArray, error: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient in both factors."""
-        sparse = csr_array(
-            (error / self.count, self.entries.indices, self.entries.indptr), self.entries.shape
+        sparse = join_compressed(
+            error / self.count, self.entries.indices, self.entries.indptr, self.entries.shape
         )
         in_left = sparse @ right + (self.strength / left.shape[0]) * left
         in_right = sparse.T @ left + (self.strength / right.shape[0]) * right
@@ -267,7 +267,7 @@ def read_observed(observed: Any) -> Any:
             raise DataError(WHO, needs="finite entries", got="infinity", todo="Drop them.")
         rows, columns = np.nonzero(known)
         values: Array = np.asarray(observed[known], dtype=np.float64)
-        entries = csr_array((values, (rows, columns)), shape=known.shape)
+        entries = join_entries(values, rows, columns, known.shape)
     else:
         entries = as_matrix(observed, who=WHO).tocsr().astype(np.float64)
     if not entries.nnz:

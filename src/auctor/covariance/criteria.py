@@ -9,14 +9,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from auctor.core.types import Array, FloatArray
 from auctor.covariance.inputs import Penalties
 from auctor.covariance.path import along_path
 from auctor.covariance.problem import factorise
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
-from auctor.data.matrices import dense_array
+from auctor.data.matrices import CompressedRows, compressed_rows, dense_array
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
 #: Gap per variable on subsamples, and at the first strengths of folds, where only the order of the
@@ -122,7 +121,7 @@ class Subsets:
 
     def __init__(self, candidates: Candidates, rows: list[Array]) -> None:
         self.candidates, self.rows = candidates, rows
-        self.precisions: list[csr_array | None] = [None] * len(rows)
+        self.precisions: list[CompressedRows | None] = [None] * len(rows)
 
     def solve(
         self,
@@ -130,7 +129,7 @@ class Subsets:
         tol: float,
         *,
         which: Sequence[int] | None = None,
-        start: csr_array | None = None,
+        start: CompressedRows | None = None,
         on_solution: Callable[[int, GraphSolution, FloatArray | None], None] | None = None,
     ) -> None:
         """Solve all subsets, or those in ``which``, for one strength.
@@ -148,7 +147,7 @@ class Subsets:
             S, deviation = whole.covariance(whole.rows[self.rows[k]])
             first = self.precisions[k] if start is None else start
             solution = within.solve(S, at, None if first is None else dense_array(first))
-            self.precisions[k] = csr_array(solution.precision)
+            self.precisions[k] = compressed_rows(solution.precision)
             if on_solution is not None:
                 on_solution(k, solution, deviation)
 
@@ -184,7 +183,7 @@ class HeldOut:
         self.subsets = Subsets(candidates, [train for train, _ in folds])
         self.values = np.full((len(folds), candidates.strengths.size), np.nan)
         self.tol = np.full(candidates.strengths.size, LOOSE_TOL)
-        self.models: dict[tuple[int, int], csr_array] = {}
+        self.models: dict[tuple[int, int], CompressedRows] = {}
 
     @property
     def mean(self) -> FloatArray:
@@ -248,7 +247,7 @@ class HeldOut:
             if deviation is not None and self.rows is self.candidates.rows:
                 left /= deviation
             self.values[k, at] = log_likelihood(left.T @ left / test.size, solution)
-            self.models[k, at] = csr_array(solution.precision)
+            self.models[k, at] = compressed_rows(solution.precision)
 
         new = [k for k in which if np.isnan(self.values[k, at])]
         if new:

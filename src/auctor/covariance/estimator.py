@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.covariance import EmpiricalCovariance, empirical_covariance
 from sklearn.utils.validation import validate_data
 
@@ -21,7 +20,7 @@ from auctor.covariance.inputs import (
     rank_covariance,
 )
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
-from auctor.data.matrices import dense_array
+from auctor.data.matrices import CompressedRows, dense_array, join_entries
 
 #: Rounds of adaptive reweighting. Set by hand; the graph hardly changes after the second.
 ADAPTIVE_ROUNDS = 2
@@ -59,14 +58,14 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
         return partial
 
     @property
-    def graph_(self) -> csr_array:
+    def graph_(self) -> CompressedRows:
         """Partial correlations of the connected pairs, as a sparse matrix without diagonal."""
         row, column = np.nonzero(self.precision_)
         off_diagonal = row != column
         row, column = row[off_diagonal], column[off_diagonal]
         root = np.sqrt(self.precision_.diagonal())
         partial = -self.precision_[row, column] / (root[row] * root[column])
-        return csr_array((partial, (row, column)), shape=self.precision_.shape)
+        return join_entries(partial, row, column, self.precision_.shape)
 
     def _check_parameters(self) -> Limits:
         """The budget, after checking all parameters except strength and weights."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from auctor.core.types import Array, FloatArray, IntArray
+from auctor.data.matrices import compressed_rows
 
 
 def components(S: FloatArray, strengths: FloatArray) -> list[IntArray]:
@@ -16,7 +16,7 @@ def components(S: FloatArray, strengths: FloatArray) -> list[IntArray]:
     the connected components of ``|S_ij| > strength_ij`` (Mazumder, Hastie 2012; Witten, Friedman,
     Simon 2011).
     """
-    linked = csr_array(linked_pairs(S, strengths))
+    linked = compressed_rows(linked_pairs(S, strengths))
     count, group = connected_components(linked, directed=False)
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=count))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 
 from auctor.core.types import Array, Columns, FloatArray, IntArray
 
+#: A matrix of which each row stores its nonzero entries and their columns (CSR).
+CompressedRows = csr_array
 #: Share of nonzero entries from which a dense array is faster than compressed rows, where an entry
 #: costs about three times as much because its column must be read and looked up. Set by hand.
 DENSE_SHARE = 0.3
@@ -34,6 +36,45 @@ def dense_array(matrix: Any) -> Array:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix)
+
+
+def compressed_rows(matrix: Any) -> CompressedRows:
+    """A matrix as compressed rows; of an array only the nonzero entries are stored.
+
+    Examples
+    --------
+    >>> compressed_rows(np.array([[0.0, 2.0], [0.0, 0.0]])).nnz
+    1
+    """
+    return csr_array(matrix)
+
+
+def join_compressed(
+    values: Array, columns: Array, ends: Array, shape: tuple[int, int]
+) -> CompressedRows:
+    """Compressed rows from their three arrays, which are not copied.
+
+    ``ends[i]`` is the number of entries before row i, and ``ends[-1]`` that of all rows.
+
+    Examples
+    --------
+    >>> join_compressed(np.array([5.0]), np.array([1]), np.array([0, 0, 1]), (2, 3)).toarray()
+    array([[0., 0., 0.],
+           [0., 5., 0.]])
+    """
+    return csr_array((values, columns, ends), shape=shape)
+
+
+def join_entries(
+    values: Array, rows: Array, columns: Array, shape: tuple[int, int]
+) -> CompressedRows:
+    """Compressed rows from entries in any order; entries at one place are added."""
+    return csr_array((values, (rows, columns)), shape=shape)
+
+
+def stacked_rows(parts: Sequence[Any]) -> Any:
+    """Matrices of one kind below each other: an array, or compressed rows."""
+    return np.vstack(parts) if is_dense(parts[0]) else vstack(parts, format="csr")
 
 
 def finite_rows(matrix: Any) -> Array:

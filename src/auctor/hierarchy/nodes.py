@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, Stacked
-from auctor.data.matrices import dense_array
+from auctor.data.matrices import CompressedRows, compressed_rows, dense_array, stacked_rows
 from auctor.hierarchy.policies import measured_rule
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
@@ -172,7 +171,7 @@ def _gathered(
     """Run jobs, each of which trains the labels in ``places``, and stack their weights."""
     count = len(jobs) if count is None else count
     sparse = count * d > DENSE_ENTRIES
-    empty = csr_array((1, d)) if sparse else np.zeros(d)
+    empty = compressed_rows(np.zeros((1, d))) if sparse else np.zeros(d)
     rows: list[Any] = [empty] * count
     intercept = np.full(count, -CERTAIN_SCORE)
 
@@ -185,7 +184,7 @@ def _gathered(
             )
 
     run_tasks([partial(one, at) for at in range(len(jobs))], available_threads(n_threads))
-    return NodeModels(vstack(rows, format="csr") if sparse else np.vstack(rows), intercept)
+    return NodeModels(stacked_rows(rows), intercept)
 
 
 def _solver(settings: NodeSettings, problem: Problem, node: Node) -> Any:
@@ -297,7 +296,7 @@ def _minimised(problem: Problem, solver: Any, settings: NodeSettings) -> Any:
     )
 
 
-def _without_small(coef: FloatArray) -> csr_array:
+def _without_small(coef: FloatArray) -> CompressedRows:
     """Sparse weights, without those below `SPARSE_SHARE` of the largest."""
     keep = np.abs(coef) > SPARSE_SHARE * float(np.abs(coef).max(initial=0.0))
-    return csr_array(np.where(keep, coef, 0.0)[None, :])
+    return compressed_rows(np.where(keep, coef, 0.0)[None, :])

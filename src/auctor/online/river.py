@@ -7,11 +7,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, Option, ParameterError
+from auctor.data.matrices import join_compressed
 from auctor.online.base import OnlineClassifier
 from auctor.online.labels import is_missing
 
@@ -149,7 +149,7 @@ class Riverlike:
         indices = np.array([column for column, _ in ordered], dtype=np.int32)
         values = np.array([value for _, value in ordered], dtype=np.float64)
         shape = (len(rows), max(1, len(self._columns)))
-        return sparse.csr_array((values, indices, indptr), shape=shape)
+        return join_compressed(values, indices, indptr, shape)
 
 
 def _number(name: Any, value: Any) -> float:

@@ -6,9 +6,8 @@ import inspect
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from auctor.data.matrices import dense_array, is_dense
+from auctor.data.matrices import compressed_rows, dense_array, is_dense
 from auctor.saved.classes import class_of
 from auctor.saved.values import (
     Arrays,
@@ -64,7 +63,7 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
     estimator.taxonomy_, estimator.form_ = taxonomy, Form[fitted.pop("form")]
     coef: Any = decoded_matrix(fitted.pop("coef"), (size, d), arrays)
     if fitted.pop("sparse"):
-        coef = csr_array(coef)
+        coef = compressed_rows(coef)
     intercept, slope, offset = (
         floats(decoded(fitted.pop(key), arrays), (size,))
         for key in ("intercept", "slope", "offset")

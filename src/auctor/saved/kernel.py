@@ -6,10 +6,9 @@ import inspect
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from auctor.core.types import Array
-from auctor.data.matrices import is_dense
+from auctor.data.matrices import is_dense, join_compressed
 from auctor.saved.classes import class_of
 from auctor.saved.models import describe_calibrator, read_calibrators
 from auctor.saved.values import (
@@ -111,7 +110,7 @@ def _read_rows(entry: Json, shape: tuple[int, int], arrays: Arrays) -> Any:
             indptr, indices, data = (_part(part, arrays) for part in ("indptr", "indices", "data"))
             need(indptr.size == shape[0] + 1, "rows of its support")
             floats(data, (data.size,))
-            matrix = csr_array((data, indices, indptr), shape=shape)
+            matrix = join_compressed(data, indices, indptr, shape)
             matrix.check_format(full_check=True)
             return matrix
     raise ValueError(f"rows {str(entry)[:80]}")

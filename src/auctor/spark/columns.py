@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from auctor.core.errors import DataError
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
-from auctor.data.matrices import dense_array
+from auctor.data.matrices import CompressedRows, dense_array, join_compressed
 
 #: Name of a column of arrays.
 ARRAY = "features"
@@ -49,7 +48,7 @@ def feature_columns(frame: Any, features: str | Sequence[str]) -> list[Any]:
     return [parts[name.removeprefix("vector_")].alias(name) for name in VECTOR]
 
 
-def matrix_of(table: Any) -> FloatArray | csr_array:
+def matrix_of(table: Any) -> FloatArray | CompressedRows:
     """Rows of numbers of a pandas table of `feature_columns`."""
     if list(table.columns) == list(VECTOR):
         return _of_vectors(*(table[name].to_numpy() for name in VECTOR))
@@ -58,7 +57,7 @@ def matrix_of(table: Any) -> FloatArray | csr_array:
     return np.ascontiguousarray(table.to_numpy(dtype=np.float64))
 
 
-def checksum(rows: FloatArray | csr_array, labels: Array, weights: Array | None) -> int:
+def checksum(rows: FloatArray | CompressedRows, labels: Array, weights: Array | None) -> int:
     """A checksum of rows in their order, with labels of any kind."""
     hashed = require("pandas.util", extra="spark", who="auctor.spark").hash_array(labels)
     parts = [rows] if isinstance(rows, np.ndarray) else [rows.indptr, rows.indices, rows.data]
@@ -68,7 +67,9 @@ def checksum(rows: FloatArray | csr_array, labels: Array, weights: Array | None)
     return found
 
 
-def _of_vectors(kinds: Array, sizes: Array, places: Array, values: Array) -> FloatArray | csr_array:
+def _of_vectors(
+    kinds: Array, sizes: Array, places: Array, values: Array
+) -> FloatArray | CompressedRows:
     """Vectors as rows: dense where that takes no more memory."""
     sparse = kinds == 0
     if not sparse.any():
@@ -78,8 +79,8 @@ def _of_vectors(kinds: Array, sizes: Array, places: Array, values: Array) -> Flo
     columns = [at if thin else everywhere for at, thin in zip(places, sparse, strict=True)]
     ends = np.cumsum([0, *(len(row) for row in values)])
     shape = (len(values), width)
-    parts = (np.concatenate(values), np.concatenate(columns).astype(np.int32), ends)
-    rows = csr_array(parts, shape=shape, dtype=np.float64)
+    entries = np.concatenate(values).astype(np.float64, copy=False)
+    rows = join_compressed(entries, np.concatenate(columns).astype(np.int32), ends, shape)
     rows.sum_duplicates()
     if SPARSE_ENTRY * rows.nnz >= DENSE_ENTRY * shape[0] * width:
         return dense_array(rows)

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
-from scipy import sparse
 
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array
+from auctor.data.matrices import join_compressed
 from auctor.tables.blocks import INT32_MAX, Block, Chunk
 from auctor.tables.columns import (
     EXACT_INTEGERS,
@@ -230,13 +230,11 @@ def _csr_chunks(
             raise ValueError("a column index outside the matrix")
         entries = numbers(size)
         _refuse_long_integers(entries, taken, options.who)
-        matrix = sparse.csr_array(
-            (
-                entries.astype(np.float64, copy=False),
-                taken.astype(kind, copy=False),
-                (indptr[low : high + 1] - indptr[low]).astype(kind, copy=False),
-            ),
-            shape=(high - low, d),
+        matrix = join_compressed(
+            entries.astype(np.float64, copy=False),
+            taken.astype(kind, copy=False),
+            (indptr[low : high + 1] - indptr[low]).astype(kind, copy=False),
+            (high - low, d),
         )
         matrix.sum_duplicates()
         yield Chunk(matrix, np.full(high - low, np.nan) if labels is None else labels[low:high])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, FloatArray
+from auctor.data.matrices import join_compressed
 from auctor.kernels.text.encode import column_facts, count_entries, encode_rows, hash_bytes
 from auctor.tables.amounts import all_amounts
 from auctor.tables.blocks import INT32_MAX, Block, TableFile
@@ -123,7 +123,7 @@ class Encoder:
         indptr, indices = np.empty(n + 1, kind), np.empty(entries, kind)
         values = np.empty(entries)
         encode_rows(numbers, features, self.places, self.offsets, indptr, indices, values)
-        matrix = sparse.csr_array((values, indices, indptr), shape=(n, d))
+        matrix = join_compressed(values, indices, indptr, (n, d))
         matrix.has_canonical_format = True
         return matrix
 
@@ -223,7 +223,7 @@ def fit_width(matrix: Any, n_features: int) -> Any:
     if d > n_features:
         return matrix[:, :n_features]
     if d < n_features:
-        wider = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), (n, n_features))
+        wider = join_compressed(matrix.data, matrix.indices, matrix.indptr, (n, n_features))
         wider.has_canonical_format = matrix.has_canonical_format
         return wider
     return matrix

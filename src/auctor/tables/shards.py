@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from auctor.core.errors import DataError
 from auctor.core.files import AnyPath
 from auctor.core.types import Array
-from auctor.data.matrices import is_sparse
+from auctor.data.matrices import CompressedRows, is_sparse, join_compressed, stacked_rows
 from auctor.data.shards import SHARD_BYTES, ShardNotes, shard_path, write_notes, write_shard
 from auctor.tables.blocks import Chunk
 from auctor.tables.stream import open_stream
@@ -122,15 +121,13 @@ def _joined(held: list[Chunk], width: int) -> tuple[Any, Array]:
     labels = np.concatenate([chunk.labels for chunk in held])
     if is_sparse(held[0].matrix):
         parts = [_widened(chunk.matrix, width) for chunk in held]
-        return sparse.vstack(parts, format="csr"), labels
+        return stacked_rows(parts), labels
     return np.concatenate([chunk.matrix for chunk in held]), labels
 
 
-def _widened(matrix: Any, width: int) -> sparse.csr_array:
+def _widened(matrix: Any, width: int) -> CompressedRows:
     """A CSR matrix with ``width`` columns; new ones are zero."""
-    return sparse.csr_array(
-        (matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width)
-    )
+    return join_compressed(matrix.data, matrix.indices, matrix.indptr, (matrix.shape[0], width))
 
 
 def _encoded(labels: Array, codes: dict[Any, int]) -> Array:

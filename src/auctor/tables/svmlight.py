@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from auctor.core.errors import DataError, Option
 from auctor.core.types import Array
+from auctor.data.matrices import join_compressed
 from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import INT32_MAX, Chunk
 from auctor.tables.columns import as_number
@@ -195,13 +195,11 @@ class SvmlightParser:
         self.known.width = max(self.known.width, int(self.at[kernels.WIDTH]), 1)
         width = self.options.n_features or self.known.width
         kind = np.int32 if max(width, entries) <= INT32_MAX else np.int64
-        matrix = sparse.csr_array(
-            (
-                self.values[:entries].copy(),
-                self.indices[:entries].astype(kind),
-                self.indptr[: n + 1].astype(kind),
-            ),
-            shape=(n, width),
+        matrix = join_compressed(
+            self.values[:entries].copy(),
+            self.indices[:entries].astype(kind),
+            self.indptr[: n + 1].astype(kind),
+            (n, width),
         )
         matrix.has_canonical_format = True
         self.at[kernels.ROW] = self.at[kernels.ENTRY] = 0

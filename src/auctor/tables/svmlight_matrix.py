@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray
+from auctor.data.matrices import CompressedRows, join_compressed
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import GROWTH_FACTOR, INT32_MAX
@@ -36,7 +36,7 @@ def read_svmlight(
     zero_based: bool | str = "auto",
     dtype: npt.DTypeLike = np.float64,
     n_threads: int | None = None,
-) -> tuple[sparse.csr_array, FloatArray]:
+) -> tuple[CompressedRows, FloatArray]:
     r"""Read a svmlight (libsvm) file into memory.
 
     Several threads parse blocks of text, whose rows are appended to arrays of about the final size:
@@ -58,7 +58,7 @@ def read_svmlight(
 
     Returns
     -------
-    matrix : csr_array
+    matrix : CompressedRows
         With sorted indices, of 32 bits if they suffice.
     labels : (n,) array
 
@@ -79,7 +79,7 @@ def svmlight_matrix(
     options: ReadOptions,
     dtype: npt.DTypeLike,
     n_threads: int | None,
-) -> tuple[sparse.csr_array, FloatArray, int]:
+) -> tuple[CompressedRows, FloatArray, int]:
     """Matrix, labels and first index of a svmlight file; see `read_svmlight`."""
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
@@ -132,7 +132,7 @@ class _MatrixBuilder:
                             (self.labels, self.rows), (self.indptr, self.rows + 1)):  # fmt: skip
             array.resize(size, refcheck=False)
 
-    def matrix(self) -> sparse.csr_array:
+    def matrix(self) -> CompressedRows:
         """The CSR matrix of all rows."""
         width = self.options.n_features or max(self.width, 1)
         kind = np.int32 if max(width, self.entries) <= INT32_MAX else np.int64
@@ -141,7 +141,7 @@ class _MatrixBuilder:
             self.indices.astype(kind, copy=False),
             self.indptr.astype(kind, copy=False),
         )
-        matrix = sparse.csr_array(parts, shape=(self.rows, width))
+        matrix = join_compressed(*parts, (self.rows, width))
         matrix.has_canonical_format = True
         return matrix
 

@@ -14,7 +14,6 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
-from scipy import sparse
 
 from auctor.core.checks import check_choice
 from auctor.core.errors import DataError, ParameterError
@@ -22,7 +21,7 @@ from auctor.core.files import AnyPath, replacing
 from auctor.core.optional import require
 from auctor.core.types import Array
 from auctor.data.coerce import as_matrix
-from auctor.data.matrices import dense_array, is_dense, is_sparse
+from auctor.data.matrices import compressed_rows, dense_array, is_dense, is_sparse
 from auctor.tables.columns import LABEL_NAMES, check_names, default_names
 from auctor.tables.formats import COMPRESSED, FORMATS, format_of
 from auctor.tables.options import CHUNK_ROWS
@@ -146,7 +145,7 @@ def _packing(file: BinaryIO, suffix: str | None) -> Iterator[BinaryIO]:
 def _write_svmlight(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
     """Write ``label index:value ...`` lines with indices from 1."""
     for part in parts:
-        rows = sparse.csr_array(part.matrix)
+        rows = compressed_rows(part.matrix)
         labels = _number_labels(part.labels, who)
         entries = [
             f"{index}:{_short(value)}"
@@ -237,7 +236,7 @@ def _write_npz(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str
         for part in parts:
             compressed = is_sparse(part.matrix)
             if compressed:
-                matrix = sparse.csr_array(part.matrix)
+                matrix = compressed_rows(part.matrix)
                 values.write(matrix.data.astype(np.float64, copy=False).tobytes())
                 indices.write(matrix.indices.astype(np.int64, copy=False).tobytes())
                 ends.append(matrix.indptr[1:].astype(np.int64) + entries)
