@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import auctor
@@ -73,6 +74,40 @@ def test_rows_keep_their_order_over_chunks(model, more_clicks, monkeypatch, caps
     })  # fmt: skip
     run("predict", model, more_clicks, "--scores")
     assert capsys.readouterr().out == whole
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_kernel_machines_predict_and_are_evaluated(count, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    y = np.digitize(X["a"], [-0.3, 0.5][: count - 1])
+    X.assign(y=y).to_csv("rows.csv", index=False)
+    made = auctor.KernelClassifier(calibrate="sigmoid").fit(X, y)
+    auctor.save(made, "kernel.auctor")
+    run("predict", "kernel.auctor", "rows.csv", "--out", "p.npy", "--scores", "-q")
+    np.testing.assert_allclose(np.load("p.npy"), made.decision_function(X))
+    run("predict", "kernel.auctor", "rows.csv", "--out", "p.csv", "-q")
+    found = np.genfromtxt("p.csv", delimiter=",", names=True)
+    assert found["predicted"].tolist() == made.predict(X).tolist()
+    last = "probability" if count == 2 else "probability_2"
+    np.testing.assert_allclose(found[last], made.predict_proba(X)[:, -1])
+    run("evaluate", "kernel.auctor", "rows.csv", "--label", "y", "--json")
+    assert json.loads(capsys.readouterr().out)["score"] > 0.9
+    regression = auctor.KernelRegressor().fit(X, X["b"])
+    auctor.save(regression, "numbers.auctor")
+    run("predict", "numbers.auctor", "rows.csv", "--out", "p.npy", "-q")
+    np.testing.assert_allclose(np.load("p.npy"), regression.predict(X))
+
+
+def test_a_model_of_several_labels_is_refused_by_the_names_that_were_typed(tmp_path, capsys):
+    taxonomy = auctor.hierarchy.Taxonomy(["root", "a", "b"], [(0, 1), (0, 2)])
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    labels = [["a"] if one > 0 else ["b"] for one in X[:, 0]]
+    auctor.save(auctor.HierarchicalMultiLabel(taxonomy).fit(X, labels), "several.auctor")
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    text = refused(capsys, "predict", "several.auctor", "rows.csv")
+    assert "auctor predict needs a model that predicts one label" in text
+    assert "HierarchicalMultiLabel in several.auctor" in text
 
 
 def test_probabilities(calibrated, more_clicks, capsys):

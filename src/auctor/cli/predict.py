@@ -32,9 +32,7 @@ from auctor.cli.reading import Reading, check_order, count_unseen, read_chunks, 
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
-    from auctor.training.model import LinearModel, RegressionModel
-
-    Model = LinearModel | RegressionModel
+    from auctor.saved import Predictor
 
 WHO = "auctor predict"
 #: Formats by the ending of the output's name.
@@ -95,7 +93,7 @@ def predict(
     With --json it prints what was written, and where.
     """
     from auctor.core.errors import Option, ParameterError
-    from auctor.saved import read_model
+    from auctor.saved import read_predictor
 
     check_order(model, data, who=WHO)
     kind = _kind(out)
@@ -108,7 +106,7 @@ def predict(
             todo="Pass the name of a file.",
             option=(Option("out", bare=True), Option("as_json", bare=True), Option("out", "-")),
         )
-    fitted = read_model(model)
+    fitted = read_predictor(model, who=WHO)
     wanted = _wanted(
         fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
@@ -138,7 +136,7 @@ def _say_written(out: str, rows: int, positive: Any) -> None:
 
 
 def predictions(
-    model: Model,
+    model: Predictor,
     data: str,
     reading: Reading,
     wanted: tuple[str, ...],
@@ -148,7 +146,7 @@ def predictions(
 
     Parameters
     ----------
-    model : LinearModel or RegressionModel
+    model : LinearModel, RegressionModel or WholeEstimator
     data : str
         The file.
     reading : Reading
@@ -160,7 +158,6 @@ def predictions(
     import numpy as np
 
     from auctor.training.evaluate import schema_for
-    from auctor.training.model import LinearModel
 
     schema = schema_for(model.n_features, model.feature_names, model.schema)
     chunks = read_chunks(data, reading, schema, who=WHO, labelled=False)
@@ -168,7 +165,7 @@ def predictions(
         found: list[Array] = []
         for what in wanted:
             values = getattr(model, METHODS[what])(chunk.matrix)
-            if isinstance(model, LinearModel) and model.binary:
+            if getattr(model, "binary", False):
                 values = _of_positive(model, what, values)
             found += list(np.atleast_2d(values.T))  # (n,) is one column, (n, classes) several
         yield found
@@ -211,7 +208,7 @@ METHODS = {
 }
 
 
-def column_names(model: Model, wanted: tuple[str, ...]) -> list[str]:
+def column_names(model: Predictor, wanted: tuple[str, ...]) -> list[str]:
     """Names of the columns to write; with several classes, one of scores for each class."""
     names = []
     classes = getattr(model, "classes", None)
@@ -228,24 +225,25 @@ def column_names(model: Model, wanted: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _of_positive(model: LinearModel, what: str, values: Array) -> Array:
+def _of_positive(model: Any, what: str, values: Array) -> Array:
     """Scores or probabilities of the positive class; labels are returned unchanged."""
     if what == "scores":
-        return model.positive_scores(values)
+        scores: Array = model.positive_scores(values)
+        return scores
     return values[:, model.positive] if what == "probabilities" else values
 
 
-def _positive(model: Model) -> Any:
+def _positive(model: Predictor) -> Any:
     """The positive class of a model of two classes, otherwise None."""
     return model.classes.tolist()[model.positive] if getattr(model, "binary", False) else None  # type: ignore[union-attr]
 
 
-def _wanted(model: Model, kind: str, options: dict[str, bool]) -> tuple[str, ...]:
+def _wanted(model: Predictor, kind: str, options: dict[str, bool]) -> tuple[str, ...]:
     """Keys of `METHODS`: the options that were given, or by default all that the model has."""
     from auctor.core.errors import Option, ParameterError
 
     chosen = tuple(what for what, given in options.items() if given)
-    has_probabilities = getattr(model, "calibrators", None) is not None
+    has_probabilities = getattr(model, "has_probabilities", False)
     if not hasattr(model, "decision_function"):
         if chosen:
             raise ParameterError(

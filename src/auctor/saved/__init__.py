@@ -3,18 +3,20 @@
 The format is described in ``docs/model-format.md``.
 """
 
-from auctor.saved.classifiers import SavedClassifier, read_classifier
 from auctor.saved.describe import describe_file
+from auctor.saved.predictors import Predictor, SavedClassifier, read_classifier, read_predictor
 from auctor.saved.store import FORMAT, Saved, load, read_model, read_saved, save, save_fitted
 
 __all__ = [
     "FORMAT",
+    "Predictor",
     "Saved",
     "SavedClassifier",
     "describe_file",
     "load",
     "read_classifier",
     "read_model",
+    "read_predictor",
     "read_saved",
     "save",
     "save_fitted",
