@@ -241,6 +241,10 @@ class Penalty(Protocol):
     def dual_scale(self, v: FloatArray) -> float:
         """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
 
+    @property
+    def levels(self) -> SeparableSpec | None:
+        """l1, l2 and bounds of a sum over coordinates, one number or array each; else ``None``."""
+
     def separable(self, d: int) -> SeparableSpec | None:
         """The arrays of a penalty that is a sum over coordinates, else ``None``."""
 

@@ -318,6 +318,11 @@ class SeparableSpec(NamedTuple):
     lower: FloatArray
     upper: FloatArray
 
+    @property
+    def uniform(self) -> bool:
+        """Whether each field is a single number, the same for all coordinates."""
+        return not any(level.ndim for level in self)
+
 
 class BlockSpec(NamedTuple):
     """A penalty on disjoint groups of coordinates, as arrays for block kernels.

@@ -198,6 +198,10 @@ class Dense(InMemory):
         """Data of another dense matrix with the same targets."""
         return Dense(X, self.target, n_threads=self.n_threads)
 
+    def without_empty_columns(self) -> tuple[Dense, IntArray | None]:
+        """The data as they are: leaving empty columns out of a dense matrix would copy the rest."""
+        return self, None
+
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
         X = self._lines if self.by_rows else self._lines.T

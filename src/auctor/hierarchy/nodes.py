@@ -18,7 +18,6 @@ from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import is_solver, minimise
-from auctor.penalties import Separable
 from auctor.penalties.repeated import Repeated
 from auctor.problem import Problem
 from auctor.solvers import resolve
@@ -266,11 +265,10 @@ def _occupied(part: Dense | Sparse, penalty: Penalty) -> tuple[Dense | Sparse, I
     The optimal weight of an empty column is 0 if the penalty is the same for all columns and its
     bounds contain 0.
     """
-    if not isinstance(part, Sparse) or part.n_entries >= OCCUPIED_SHARE * part.n_columns:
+    if part.n_entries >= OCCUPIED_SHARE * part.n_columns:
         return part, None
-    if not isinstance(penalty, Separable) or any(level.ndim for level in penalty.levels):
-        return part, None
-    if not penalty.levels[2] <= 0.0 <= penalty.levels[3]:
+    levels = penalty.levels
+    if levels is None or not levels.uniform or not levels.lower <= 0.0 <= levels.upper:
         return part, None
     return part.without_empty_columns()
 

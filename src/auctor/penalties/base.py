@@ -29,6 +29,11 @@ class BasePenalty:
         """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
         return 0.0
 
+    @property
+    def levels(self) -> SeparableSpec | None:
+        """l1, l2 and bounds of a sum over coordinates, one number or array each; else ``None``."""
+        return None
+
     def separable(self, d: int) -> SeparableSpec | None:
         """The arrays of a penalty that is a sum over coordinates, else ``None``."""
         return None

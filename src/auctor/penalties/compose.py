@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from auctor.core.errors import DataError, IncompatibleError
+from auctor.core.protocols import Penalty
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.separable import L1, L2, Box, ElasticNet, NonNegative, Separable
 
@@ -25,9 +26,10 @@ class Sum(Separable):
     array([1.5, 0. ])
     """
 
-    def __init__(self, *parts: Separable) -> None:
+    def __init__(self, *parts: Penalty) -> None:
+        given = []
         for part in parts:
-            if not isinstance(part, Separable):
+            if part.levels is None:
                 raise IncompatibleError(
                     "Sum",
                     needs="separable penalties",
@@ -37,10 +39,11 @@ class Sum(Separable):
                         "penalty with its own prox."
                     ),
                 )
+            given.append(part.levels)
         self.parts = parts
         # Shapes must agree before levels of one column are added to levels of another.
         try:
-            np.broadcast_shapes(*(level.shape for part in parts for level in part.levels))
+            np.broadcast_shapes(*(level.shape for levels in given for level in levels))
         except ValueError as error:
             raise DataError(
                 "Sum",
@@ -50,10 +53,9 @@ class Sum(Separable):
             ) from error
         # Strengths add, boxes intersect; start from no penalty and no box.
         l1, l2, lower, upper = Separable().levels
-        for part in parts:
-            levels = part.levels
-            l1, l2 = l1 + levels[0], l2 + levels[1]
-            lower, upper = np.maximum(lower, levels[2]), np.minimum(upper, levels[3])
+        for levels in given:
+            l1, l2 = l1 + levels.l1, l2 + levels.l2
+            lower, upper = np.maximum(lower, levels.lower), np.minimum(upper, levels.upper)
         super().__init__(l1, l2, lower=lower, upper=upper)
 
     @classmethod

@@ -10,7 +10,7 @@ from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.group import GroupL2
-from auctor.penalties.separable import L1, ElasticNet, Separable
+from auctor.penalties.separable import L1, ElasticNet
 
 
 class Repeated(BasePenalty):
@@ -36,7 +36,7 @@ class Repeated(BasePenalty):
     def of(cls, penalty: Penalty, times: int) -> Penalty:
         """The repeated penalty; the penalty itself if it has the same levels for all columns."""
         # One level for all columns: the sum over all parts is the penalty on the whole vector.
-        if isinstance(penalty, Separable) and not any(level.ndim for level in penalty.levels):
+        if penalty.levels is not None and penalty.levels.uniform:
             return penalty
         return cls(penalty, times)
 

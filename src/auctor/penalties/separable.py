@@ -38,7 +38,7 @@ class Separable(BasePenalty):
         upper: float | FloatArray = math.inf,
     ) -> None:
         who = type(self).__name__
-        self._levels = (
+        self._levels = SeparableSpec(
             _checked(who, "l1", l1),
             _checked(who, "l2", l2),
             _checked(who, "lower", lower, low=-math.inf, high=sys.float_info.max),
@@ -57,7 +57,7 @@ class Separable(BasePenalty):
         self._spec: SeparableSpec | None = None
 
     @property
-    def levels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def levels(self) -> SeparableSpec:
         """The checked l1, l2, lower and upper as they were given: one number, or one per column."""
         return self._levels
 
