@@ -23,6 +23,8 @@ def _list() -> None:
         print(f"suite {name}: {', '.join(section.name for section in suite.sections)}")
     for package in competitors.discover().values():
         print(f"competitor {package.name}: {package.available() or 'ready'}")
+    for name, reason in competitors.special().items():
+        print(f"competitor {name}: {reason or 'ready'}")
     for name in datasets.REGISTRY:
         print(f"data {name}: {'ready' if datasets.present(name) else 'missing'}")
 

@@ -31,8 +31,11 @@ import numpy as np
 
 from auctor.core.errors import DataWarning
 
-#: Seconds for one case, and for the first ones of each kind, which compile.
-PATIENCE, FIRST_PATIENCE = 60.0, 400.0
+#: Seconds allowed for one case.
+PATIENCE = 60.0
+#: Seconds allowed for each of the first cases of a kind, which compile.
+FIRST_PATIENCE = 400.0
+#: Number of these first cases.
 FIRST = 20
 TARGETS = Path(__file__).resolve().parent / "fuzzing"
 
@@ -60,7 +63,7 @@ def empty(target: str, seed: int) -> dict:
 def run(
     target: str, seconds: float, *, cases: int = sys.maxsize, seed: int = 0, keep: Path
 ) -> dict:
-    """Fuzz for so many seconds of CPU, or so many cases; returns counts."""
+    """Fuzz until ``seconds`` of CPU or the number of ``cases`` is reached; returns counts."""
     keep.mkdir(parents=True, exist_ok=True)
     total = empty(target, seed)
     while total["cpu"] < seconds and total["cases"] < cases:

@@ -21,16 +21,19 @@ from benchmarks.run import Clock
 from benchmarks.workers import OverCap, Refused
 
 LADDER = [10.0 ** (-k / 2) for k in range(-2, 33)]
-#: Cap of a lane: so many times the best time to the same accuracy, within these limits; the last
-#: also holds while nobody got there.
-FACTOR, MIN_CAP, MAX_CAP = 5.0, 0.5, 8.0
+#: Cap on the seconds of a lane, in units of the best time to the same accuracy.
+FACTOR = 5.0
+#: Smallest cap, in seconds.
+MIN_CAP = 0.5
+#: Largest cap, in seconds; it also holds while nobody reached the accuracy.
+MAX_CAP = 8.0
 #: Seconds of climbing after which a cell takes no further lanes but ours.
 CELL_SECONDS = 40.0
-#: A climb is over when all its solves together took so many caps.
+#: Caps that all solves of a climb together may take before it is over.
 PATIENCE = 2.0
 #: Lanes within this factor of the best competitor are timed again; the others keep one time.
 CLOSE = 1.6
-#: ... and so are those that take less than this anyway.
+#: Seconds below which a lane is timed again although it is not close.
 CHEAP = 0.005
 #: Lanes beyond this factor keep the tolerance that worked on the last cell if it works again.
 HOPELESS = 3.0

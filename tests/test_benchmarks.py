@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import competitors, run
+from benchmarks.__main__ import main
 from benchmarks.problems.cells import CELLS
 from benchmarks.problems.forms import Form
 from benchmarks.run import markdown
@@ -57,6 +58,19 @@ def test_a_competitor_file_offers_what_the_race_asks_for():
         assert sum(bool(package.modes(form)) for package in found.values()) > 2
 
 
+def test_competitors_in_folders_are_listed(capsys, monkeypatch):
+    found = competitors.special()
+    assert {"river", "vowpalwabbit", "libauc", "spam-l2", "dask-ml", "COBYQA", "TPE"} <= set(found)
+    assert not {package.name for package in competitors.discover().values()} & set(found)
+    assert found["COBYQA"] is None  # of SciPy
+    monkeypatch.setattr("sys.argv", ["benchmarks", "list"])
+    main()
+    shown = capsys.readouterr().out
+    assert all(
+        f"competitor {name}: {reason or 'ready'}\n" in shown for name, reason in found.items()
+    )
+
+
 def test_cells_name_parts_of_the_library_once():
     assert len({cell.label for cell in CELLS}) == len(CELLS) >= 40
     for cell in CELLS:
@@ -66,6 +80,17 @@ def test_cells_name_parts_of_the_library_once():
 
 def answer(value, gap, coef, certified=True):
     return {"value": value, "gap": gap, "certified": certified, "coef": np.asarray(coef)}
+
+
+def test_cells_of_deleted_heuristics_are_counted_apart(monkeypatch):
+    lines = [["a", None, 1.2], ["b", None, 2.4], ["c", None, None]]
+    assert comparison.worst(lines)["pass"] is False
+    assert comparison.worst(lines)["value"] == 2.4
+    monkeypatch.setattr(comparison, "REASONS", {"b": "it gained nothing"})
+    found = comparison.worst(lines)
+    assert (found["value"], found["pass"]) == (1.2, True)
+    assert "2.40" in found["bar"]  # it is still shown
+    assert comparison.slower(lines) == ["b takes 2.40 times as long: it gained nothing."]
 
 
 def test_same_answers():

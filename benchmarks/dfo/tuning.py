@@ -112,7 +112,7 @@ class Tuning:
         return self.kept[key]
 
     def level(self) -> float:
-        """What random search reaches: the median over resamples of the best of so many."""
+        """Median over resamples of what the best of LEVEL_EVALUATIONS random points reaches."""
         rng = np.random.default_rng(1)
         pool = np.array([self.value(u) for u in rng.random((POOL, self.space.dims))])
         drawn = rng.choice(pool, size=(RESAMPLES, LEVEL_EVALUATIONS))

@@ -33,7 +33,7 @@ def lacks_spark() -> str | None:
 
 @contextmanager
 def dask(count: int) -> Iterator[Any]:
-    """A client of so many workers with a thread each."""
+    """A client of ``count`` workers with a thread each."""
     import distributed
 
     cluster = distributed.LocalCluster(

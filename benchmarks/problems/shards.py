@@ -32,7 +32,7 @@ def rows(
 
 
 def write(folder: Path, X: csr_array, y: np.ndarray, n_bytes: int) -> None:
-    """Cut rows into shards of about so many bytes."""
+    """Cut rows into shards of about ``n_bytes`` bytes."""
     folder.mkdir()
     for number, some in enumerate(cut_rows(X, n_bytes)):
         write_shard(shard_path(folder, number), X[some], y[some])

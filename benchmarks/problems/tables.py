@@ -28,7 +28,7 @@ ROWS = 20_000
 TEST = 0.4
 #: Share of the entries of a column that is blanked where the set itself has no missing values.
 BLANKED = 0.04
-#: Every so many columns one is blanked, so that most are complete.
+#: Distance of the columns that are blanked: two of three stay complete.
 EVERY = 3
 #: Units: columns of sets that were scaled before they were stored are multiplied by these in turn.
 UNITS = (1.0, 1e3, 1e-3, 40.0, 1e5, 0.1)

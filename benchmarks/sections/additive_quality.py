@@ -22,7 +22,7 @@ SETS = (
     "diabetes", "svmguide3", "pageblocks", "wilt", "cardio", "vehicle", "australian", "ijcnn1",
     "heart", "breast-cancer", "waveform", "ionosphere", "satimage", "caravan",
 )  # fmt: skip
-#: Of larger sets so many rows are drawn, with a fixed seed.
+#: Rows kept of larger sets, drawn with a fixed seed.
 ROWS = 1_200
 FOLDS = 2
 #: Times that the folds are drawn anew on sets below `SMALL` rows, whose folds say little.

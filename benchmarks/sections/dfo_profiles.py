@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.dfo.contenders import absent, installed, trace
+from benchmarks.competitors.search.optimisers import absent, installed, trace
 from benchmarks.dfo.problems import NOISE, PROBLEMS, Problem, function
 from benchmarks.run import Settings, bar, table
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from auctor.core.errors import MissingExtraError
-from benchmarks.dfo.contenders import absent
+from benchmarks.competitors.search.optimisers import absent
 from benchmarks.dfo.tuning import FOLDS, POOL, PROBLEMS, ROWS, Tuning, first_below
 from benchmarks.run import Settings, bar, table
 

@@ -1,10 +1,10 @@
-"""Branin, Camelback and Hartmann from random starts: who is there after so many evaluations."""
+"""Branin, Camelback and Hartmann from random starts: who is there within a budget."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.dfo.contenders import absent, installed, trace
+from benchmarks.competitors.search.optimisers import absent, installed, trace
 from benchmarks.run import Settings, bar, table
 
 name = "wells"

@@ -12,6 +12,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from benchmarks.competitors import cluster
 from benchmarks.run import Settings, bar, table
 
 name = "scale_dask_ml"
@@ -23,16 +24,15 @@ SECONDS = 540
 
 def run(settings: Settings) -> dict[str, object]:
     """100,000 rows of 50 numbers (10,000 with --quick)."""
-    python = os.environ.get("AUCTOR_DASK_ML_PYTHON", str(ROOT / ".venv-dask-ml/bin/python"))
-    if not Path(python).exists():
-        note = "dask-ml is not installed: make bench-scale, or set AUCTOR_DASK_ML_PYTHON."
-        return {"title": title, "bars": [], "tables": [], "notes": [note]}
+    reason = cluster.reasons()["dask-ml"]
+    if reason is not None:
+        return {"title": title, "bars": [], "tables": [], "notes": [reason]}
     n = 10_000 if settings.quick else 100_000
     known = os.environ.get("PYTHONPATH", "")
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), known])
     child = ROOT / "benchmarks/competitors/cluster/logistic.py"
     out = subprocess.run(
-        [python, str(child), str(n)],
+        [cluster.python(), str(child), str(n)],
         check=True, capture_output=True, text=True, timeout=SECONDS,
         env=os.environ | {"PYTHONPATH": paths},
     ).stdout  # fmt: skip

@@ -26,11 +26,16 @@ SETS = (
     "heart", "ionosphere", "liver", "satimage", "segment", "sonar", "vehicle", "vowel", "cardio",
     "pageblocks", "wilt", "waveform", "caravan", "ijcnn1",
 )  # fmt: skip
-#: Of larger sets so many rows are drawn, with a fixed seed.
+#: Rows kept of larger sets, drawn with a fixed seed.
 ROWS = 5_000
-OUTER, INNER = 5, 3
-#: How often the outer folds are drawn; once for the measures of the top.
-REPEATS, TOP_REPEATS = 5, 1
+#: Outer folds, on which models are tested.
+OUTER = 5
+#: Inner folds, on which strengths are chosen.
+INNER = 3
+#: How often the outer folds are drawn.
+REPEATS = 5
+#: How often they are drawn for the measures of the top.
+TOP_REPEATS = 1
 STRENGTHS = np.geomspace(1e-6, 1.0, 7)
 #: Two means closer than this are a tie.
 TIE = 1e-3
@@ -279,7 +284,7 @@ def _score(measure: str, y: np.ndarray, scores: np.ndarray) -> float:
 
 
 def _found(positive: np.ndarray, scores: np.ndarray, count: int) -> float:
-    """Positives among so many top rows, expected over random orders of tied ones."""
+    """Positives among the ``count`` top rows, expected over random orders of tied ones."""
     cut = np.partition(scores, -count)[-count]
     above, tied = scores > cut, scores == cut
     return float(positive[above].sum() + (count - above.sum()) * positive[tied].mean())

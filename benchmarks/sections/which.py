@@ -20,7 +20,7 @@ from benchmarks.run import Settings, table
 name = "which"
 #: Tables with few positives, of the kinds that the documentation speaks of.
 SETS = ("wilt", "heart", "diabetes", "vehicle", "pageblocks", "cardio", "satimage", "caravan")
-#: Of larger sets so many rows are drawn, with a fixed seed.
+#: Rows kept of larger sets, drawn with a fixed seed.
 ROWS = 5_000
 #: Halves that are trained on; the others are tested on.
 SPLITS = 5

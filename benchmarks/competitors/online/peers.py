@@ -1,4 +1,4 @@
-"""River and Vowpal Wabbit on a stream of rows, in an environment of their own.
+"""The environment of River and Vowpal Wabbit: a stream of rows goes in, seconds come out.
 
 ``AUCTOR_ONLINE_PYTHON`` names its interpreter; ``.venv-online/bin/python`` by default. Run as
 ``python benchmarks/competitors/online/peers.py STREAM.npz OUT.json SECONDS`` it measures there.
@@ -53,52 +53,6 @@ def measure(X: object, y: np.ndarray, limit: float) -> dict[str, dict[str, float
 # --- in the other environment ---------------------------------------------------------------------
 
 
-def _river(rows: list[dict], y: np.ndarray) -> dict:
-    from river import linear_model, optim
-
-    def loop(model: object) -> None:
-        for x, label in zip(rows, y, strict=True):
-            model.learn_one(x, label)
-
-    labels = {
-        "river LogisticRegression": lambda: linear_model.LogisticRegression(
-            optim.SGD(0.01), l2=1e-4
-        ),
-        "river Perceptron": lambda: linear_model.Perceptron(l2=1e-4),
-        "river ALMAClassifier": linear_model.ALMAClassifier,
-        "river PAClassifier": linear_model.PAClassifier,
-    }
-    return {name: lambda make=make: loop(make()) for name, make in labels.items()}
-
-
-def _vw_lines(X: tuple, y: np.ndarray, rows: int) -> list[str]:
-    data, indices, indptr = X
-    lines = []
-    for i in range(rows):
-        part = slice(indptr[i], indptr[i + 1])
-        entries = zip(indices[part], data[part], strict=True)
-        label = "1" if y[i] > 0 else "-1"
-        lines.append(label + " |f " + " ".join(f"{j}:{x:.6g}" for j, x in entries))
-    return lines
-
-
-def _vw(lines: list[str], path: str, penalty: str) -> dict:
-    from vowpalwabbit import Workspace
-
-    options = f"--loss_function logistic {penalty} -b 18 --quiet"
-
-    def file() -> None:
-        Workspace(options, d=path).finish()  # as a keyword: read at once
-
-    def api() -> None:
-        model = Workspace(options)
-        for line in lines:
-            model.learn(line)
-        model.finish()
-
-    return {"from a file": file, "one line at a time": api}
-
-
 def _time(call: object) -> tuple[float, float]:
     """Best of the CPU and of the wall seconds."""
     found = []
@@ -110,6 +64,10 @@ def _time(call: object) -> tuple[float, float]:
 
 
 def _main(source: str, answer: str) -> None:
+    # A program's own folder is on its path; the package `benchmarks` is not, in that environment.
+    import river_learners
+    import vowpal_wabbit
+
     with np.load(source) as given:
         X, y = tuple(given[k] for k in ("data", "indices", "indptr")), given["y"]
     data, indices, indptr = X
@@ -133,19 +91,19 @@ def _main(source: str, answer: str) -> None:
                      data[indptr[i] : indptr[i + 1]].tolist(), strict=True))
             for i in range(few)
         ]  # fmt: skip
-        for name, call in _river(dicts, y[:few] > 0).items():
+        for name, call in river_learners.calls(dicts, y[:few] > 0).items():
             add(name, call, few)
     except ImportError as error:
         results["river"] = {"failed": str(error)}
     try:
-        lines = _vw_lines(X, y, n)
+        lines = vowpal_wabbit.text(X, y, n)
         with tempfile.TemporaryDirectory() as folder:
             path, empty = Path(folder, "stream.vw"), Path(folder, "empty.vw")
             path.write_text("\n".join(lines) + "\n")
             empty.write_text(lines[0] + "\n")
             for label, penalty in (("", "--l2 1e-8"), (", l1", "--l1 1e-8")):
-                calls = _vw(lines[:few], str(path), penalty)
-                start = _time(_vw([], str(empty), penalty)["from a file"])
+                calls = vowpal_wabbit.calls(lines[:few], str(path), penalty)
+                start = _time(vowpal_wabbit.calls([], str(empty), penalty)["from a file"])
                 add(f"vw{label}, from a file", calls["from a file"], n, start)
                 add(f"vw{label}, one line at a time", calls["one line at a time"], few, start)
     except ImportError as error:
