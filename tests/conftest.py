@@ -39,7 +39,7 @@ TOGETHER = {
 #: The same for single files.
 ALSO = {
     "tests/test_contracts.py": "solvers",
-    "tests/test_problem.py": "solvers",
+    "tests/problem/test_problem.py": "solvers",
     "tests/test_minimise.py": "solvers",
     "tests/cli/test_stream.py": "streams",
 }

@@ -98,6 +98,16 @@ def test_the_page_on_the_architecture_names_every_room_and_only_files_that_exist
     assert set(re.findall(r"`(\w+)/`", page)) <= rooms
 
 
+def test_every_room_has_a_folder_of_tests_or_is_named_in_contributing():
+    tests = SOURCE.parents[1] / "tests"
+    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    folders = {path.parent.name for path in tests.glob("*/test_*.py")}
+    assert rooms - folders == {"kernel_machine", "boosting"}
+    assert folders - rooms == {"browser", "docs"}
+    page = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "kernel_machine is tested in estimators/, boosting in cli/; docs/ and browser/" in page
+
+
 # --- tricks -------------------------------------------------------------------------------------
 
 

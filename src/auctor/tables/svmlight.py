@@ -192,7 +192,7 @@ class SvmlightParser:
     def chunk(self) -> Chunk:
         """A chunk with a copy of the rows so far, which are then dropped."""
         n, entries = int(self.at[kernels.ROW]), int(self.at[kernels.ENTRY])
-        self.known.width = max(self.known.width, int(self.at[kernels.WIDTH]), 1)
+        self.known.width = max(self.known.width, int(self.at[kernels.LAST_COLUMN]), 1)
         width = self.options.n_features or self.known.width
         kind = np.int32 if max(width, entries) <= INT32_MAX else np.int64
         matrix = join_compressed(

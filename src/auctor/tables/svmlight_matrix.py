@@ -182,7 +182,7 @@ class _MatrixBuilder:
         """Enlarge the arrays for new rows; the first time, for all rows that the file may have."""
         rows = self.rows + sum(int(reader.at[kernels.ROW]) for reader in readers)
         entries = self.entries + sum(int(reader.at[kernels.ENTRY]) for reader in readers)
-        self.width = max(self.width, *(int(reader.at[kernels.WIDTH]) for reader in readers))
+        self.width = max(self.width, *(int(reader.at[kernels.LAST_COLUMN]) for reader in readers))
         first = not self.rows
         share = 1.0
         if first and rows:  # text of the file over text that was parsed

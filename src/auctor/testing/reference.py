@@ -19,7 +19,7 @@ import numpy as np
 from auctor.core.types import FloatArray
 
 
-class Flips(NamedTuple):
+class ReferenceFlips(NamedTuple):
     """Shares by which rows are flipped, the root theta, and the number of anchor moves."""
 
     flip: FloatArray
@@ -102,7 +102,7 @@ class _Piece(NamedTuple):
         return cls(low, g(low), (g(high) - g(low)) / (high - low))
 
 
-def anchored_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
+def anchored_flips(scores: FloatArray, y: FloatArray, mu: float) -> ReferenceFlips:
     """Algorithms 2 and 3: find the piece of each class that contains the root, then the root.
 
     Special cases that the paper leaves out: values at infinity are known; a half-infinite piece is
@@ -135,10 +135,10 @@ def anchored_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
         else:
             first, last = max(low, kappa - high_neg), min(high, kappa - low_neg)
             theta = first if math.isfinite(first) else last
-    return Flips(_flips(scores, y, mu, theta), theta, g_pos.moves + g_neg.moves)
+    return ReferenceFlips(_flips(scores, y, mu, theta), theta, g_pos.moves + g_neg.moves)
 
 
-def sorted_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
+def sorted_flips(scores: FloatArray, y: FloatArray, mu: float) -> ReferenceFlips:
     """The same by one sort of the kinks of both classes and a cumulative sum up to the root."""
     pos, neg, kappa = _parts(scores, y)
     kinks = np.concatenate((pos - mu, kappa - neg, pos, kappa - neg + mu))
@@ -157,4 +157,4 @@ def sorted_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
         if active == 0:
             break
         theta += float((flip * y).sum()) * mu / active
-    return Flips(_flips(scores, y, mu, theta), theta, 0)
+    return ReferenceFlips(_flips(scores, y, mu, theta), theta, 0)

@@ -30,7 +30,7 @@ ROW = 1
 #: Entries of the chunk so far.
 ENTRY = 2
 #: Largest column so far, counted from one.
-WIDTH = 3
+LAST_COLUMN = 3
 #: Numbers that are left to the caller to parse.
 LATE = 4
 #: Why the reader stopped: one of the codes below.
@@ -108,7 +108,7 @@ def svmlight_rows(
     byte of each row, and ``sorted_rows`` whether its indices are in ascending order.
     """
     stop = text.shape[0]
-    position, row, entry, width = at[POSITION], at[ROW], at[ENTRY], at[WIDTH]
+    position, row, entry, width = at[POSITION], at[ROW], at[ENTRY], at[LAST_COLUMN]
     scratch = np.zeros(1, np.uint64)
     n_late = 0
     code = FINE
@@ -197,7 +197,7 @@ def svmlight_rows(
         sorted_rows[row] = ascending
         row += 1
         indptr[row] = entry
-    at[POSITION], at[ROW], at[ENTRY], at[WIDTH] = position, row, entry, width
+    at[POSITION], at[ROW], at[ENTRY], at[LAST_COLUMN] = position, row, entry, width
     at[LATE], at[CODE], at[WHERE] = n_late, code, begin
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from auctor.core.checks import check_real
 from auctor.core.types import FloatArray
 from auctor.online.base import State
-from auctor.online.streaming.moments import ClassMoments, MomentClassifier, ridge_solution
+from auctor.online.streaming.moments import MomentClassifier, RunningMoments, ridge_solution
 
 
 @dataclass(eq=False, repr=False)
@@ -55,5 +55,5 @@ class OnlineGaussianAuc(MomentClassifier):
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
 
-    def _solve(self, state: State, found: ClassMoments) -> FloatArray:
+    def _solve(self, state: State, found: RunningMoments) -> FloatArray:
         return ridge_solution(found, self.strength, between=False)

@@ -31,7 +31,7 @@ NAMES = (
 )
 
 
-class ClassMoments(NamedTuple):
+class RunningMoments(NamedTuple):
     """Total weights (2,), means (2, d) and covariances of the classes, the positive one first.
 
     ``covariance`` has shape (2, d, d), or (1, d, d) with the sum of both.
@@ -46,12 +46,12 @@ class ClassMoments(NamedTuple):
         """Whether both classes have rows."""
         return bool((self.mass > 0.0).all())
 
-    def first(self, columns: int) -> ClassMoments:
+    def first(self, columns: int) -> RunningMoments:
         """The moments of the first ``columns`` columns."""
         if columns == self.mean.shape[1]:
             return self
         mean = np.ascontiguousarray(self.mean[:, :columns])
-        return ClassMoments(self.mass, mean, self.covariance[:, :columns, :columns])
+        return RunningMoments(self.mass, mean, self.covariance[:, :columns, :columns])
 
 
 def fresh_moments(d: int, *, grow: bool = False) -> State:
@@ -102,7 +102,7 @@ def columns_seen(state: State) -> int:
     return max(1, int(state["width"][0]))
 
 
-def class_moments(state: State, *, pooled: bool = False) -> ClassMoments:
+def class_moments(state: State, *, pooled: bool = False) -> RunningMoments:
     """Moments of all rows so far; the state is not changed."""
     if state["waiting"][0]:
         state = {name: state[name].copy() for name in NAMES}
@@ -111,10 +111,10 @@ def class_moments(state: State, *, pooled: bool = False) -> ClassMoments:
     means, covariance = np.zeros((2, d)), np.zeros((1 if pooled else 2, d, d))
     arrays = [state[name] for name in ("mass", "mean", "total", "scatter")]
     moments.class_moments(means, covariance, *arrays)
-    return ClassMoments(state["mass"].sum(axis=1), means, covariance)
+    return RunningMoments(state["mass"].sum(axis=1), means, covariance)
 
 
-def ridge_solution(found: ClassMoments, ridge: float, *, between: bool) -> FloatArray:
+def ridge_solution(found: RunningMoments, ridge: float, *, between: bool) -> FloatArray:
     """``(S+ + S- + ridge I)^-1 (m+ - m-)``; zero until both classes have rows.
 
     With ``between`` the matrix also has ``(m+ - m-)(m+ - m-)'``: the minimiser of the pairwise
@@ -149,7 +149,7 @@ class MomentClassifier(OnlineClassifier):
     A subclass implements `_solve`. The solution is cached until more rows are learned.
     """
 
-    def _solve(self, state: State, found: ClassMoments) -> FloatArray:
+    def _solve(self, state: State, found: RunningMoments) -> FloatArray:
         raise NotImplementedError
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
@@ -200,7 +200,7 @@ class MomentClassifier(OnlineClassifier):
             flush(each)
         merging.add_moments(state, theirs)
 
-    def _solution(self, state: State, found: ClassMoments) -> FloatArray:
+    def _solution(self, state: State, found: RunningMoments) -> FloatArray:
         """Weights of all columns, zero for those that no row has had yet."""
         w = self._solve(state, found.first(columns_seen(state)))
         return np.pad(w, (0, found.mean.shape[1] - w.size))

@@ -21,8 +21,8 @@ from auctor.online.streaming.memory import GROWING
 from auctor.online.streaming.modes import check_streaming, fresh_wide, has_memory, is_exact
 from auctor.online.streaming.moments import (
     NAMES,
-    ClassMoments,
     MomentClassifier,
+    RunningMoments,
     add_rows,
     class_moments,
     columns_seen,
@@ -188,7 +188,7 @@ class StreamingAUC(MomentClassifier):
         check_int(self._who, "window", self.window, low=1)
         check_int(self._who, "trace_every", self.trace_every, low=1)
 
-    def _ridges(self, state: State, found: ClassMoments) -> FloatArray:
+    def _ridges(self, state: State, found: RunningMoments) -> FloatArray:
         """The ridges that are tried; half the strength if that is given."""
         tried, d = state["coef"].shape[0], found.mean.shape[1]
         if self.strength is not None:
@@ -197,7 +197,7 @@ class StreamingAUC(MomentClassifier):
         ridges: FloatArray = average * np.array(RIDGES[:tried])
         return ridges
 
-    def _solve(self, state: State, found: ClassMoments) -> FloatArray:
+    def _solve(self, state: State, found: RunningMoments) -> FloatArray:
         ridge = self._ridges(state, found)[int(state["chosen"][0])]
         return ridge_solution(found, float(ridge), between=True)
 
