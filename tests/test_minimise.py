@@ -272,7 +272,7 @@ def test_a_trace_is_made_of_columns():
         (Logistic(), L2(0.1), "Newton"),
         (Squared(), L1(0.1), "ProximalNewton"),
         (Logistic(), L1(0.1), "ProximalNewton"),
-        (Hinge(), L2(0.1), "Bmrm"),  # of few rows
+        (Hinge(), L2(0.1), "ProximalPoint"),
         (Hinge(), L1(0.1), "ProximalPoint"),
     ],
 )

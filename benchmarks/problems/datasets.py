@@ -138,6 +138,13 @@ def _matlab(*parts: str) -> Arrays:
     return _standardised(X), _signs(label == label.max())
 
 
+def _bibtex() -> Arrays:
+    """The most frequent of the 159 tags against the rest."""
+    content = scipy.io.loadmat(stored("bibtex", "bibtex.mat"))
+    tags = np.asarray(content["target"]) > 0
+    return _csr(sp.csr_array(content["data"])), _signs(tags[tags.sum(axis=1).argmax()])
+
+
 def _covtype() -> Arrays:
     table = np.array(_csv("covtype-20k", "covtype.20k.data.xz"), dtype=np.float64)
     return _standardised(table[:, :-1]), _signs(table[:, -1] == 2)
@@ -223,6 +230,7 @@ REGISTRY: dict[str, Callable[[], Arrays]] = {
     "madelon": partial(_matlab, "madelon", "madelon.mat"),
     "colon-cancer": partial(_dense, "colon-cancer", "colon-cancer.xz"),
     "leukemia": partial(_dense, "leukemia-golub", "leukemia-golub.xz", standardise=True),
+    "bibtex": _bibtex,
     "covtype-20k": _covtype,
     "kdd99": _kdd99,
     "australian": partial(_raw, "australian", "australian.xz"),

@@ -1,19 +1,22 @@
 """The decision table: its rules, their evidence, what it asks of a problem, inner solvers."""
 
-import re
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import auctor.solvers
 from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Need
 from auctor.data import as_data
 from auctor.losses import (
+    AveragePrecision,
     ExpectedError,
+    Exponential,
     FBeta,
     Hinge,
     Logistic,
@@ -22,11 +25,11 @@ from auctor.losses import (
     PartialPairwiseHinge,
     Prbep,
 )
-from auctor.penalties import L1, L2, GroupL2, NoPenalty
+from auctor.penalties import L1, L2, ElasticNet, GroupL2, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import GaussianDiscriminant
+from auctor.solvers import AsRows, GaussianDiscriminant, PairDualAscent
 from auctor.solvers import choose as public_choose
-from auctor.solvers.choose import RULES, Role, able, choose, holding
+from auctor.solvers.choose import RULES, Role, Why, able, choose, holding
 from auctor.solvers.kinked.smoothing import smoothed_problem
 from auctor.solvers.registry import HOMES, SOLVERS, solver_class
 from auctor.testing import discover
@@ -57,23 +60,26 @@ class TwoProducts:
         return self._data.gradient(dscores)
 
 
-def sections(path):
-    """Text of every section of a results file, by the name that its heading starts with."""
-    found, name = {}, ""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            name = line[3:].split(":")[0]
-        found[name] = found.get(name, "") + line + "\n"
-    return found
+def measured():
+    """The lines of the first table of rules.json: how each rule compares with the next, by rule."""
+    content = json.loads((RESULTS / "rules.json").read_text(encoding="utf-8"))
+    table = content["sections"]["rules"]["tables"][0]
+    return {row[0]: dict(zip(table["columns"], row, strict=True)) for row in table["rows"]}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.role}")
-def test_every_rule_names_a_section_of_results_with_its_solver(rule):
-    name, _, section = rule.evidence.partition("#")
-    text = sections(RESULTS / name)[section]
-    words = set(re.findall(r"\w+", text))
-    assert words & {rule.solver, solver_class(rule.solver).__name__}
-    assert text.count("|") > 50  # tables of numbers
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.label)
+def test_every_rule_is_measured_and_faster_or_says_why_it_is_there(rule):
+    assert rule.evidence == "rules.md#rules"
+    line = measured()[rule.label]
+    assert line["problems"] >= 3
+    if rule.why is None:
+        assert line["geometric mean"] >= 1.2
+    elif rule.why is Why.ONLY:
+        assert line["verdict"] == "no other rule holds"
+
+
+def test_every_measured_rule_is_in_the_table():
+    assert set(measured()) == {rule.label for rule in RULES}
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -135,6 +141,53 @@ def test_equivalent_problems_are_tried_once():
     assert public_choose is choose
 
 
+def test_sums_over_few_rows_are_smoothed_and_losses_without_a_smoothed_form_are_cut():
+    few = as_data(X[:60], Y[:60])
+    assert type(choose(Problem(Hinge(), L2(1e-3), few))).__name__ == "ProximalPoint"
+    assert type(choose(Problem(AveragePrecision(), L2(1e-3), few))).__name__ == "Bmrm"
+
+
+def test_pairs_under_l1_are_solved_on_a_subspace_where_columns_can_be_read():
+    wide = RNG.normal(size=(40, 700))
+    for penalty in (L1(1e-2), ElasticNet(1e-2)):
+        problem = Problem(PairwiseSquaredHinge(), penalty, as_data(wide, Y[:40]))
+        assert type(choose(problem)).__name__ == "SubspaceNewton"
+        bare = Problem(PairwiseSquaredHinge(), penalty, TwoProducts(as_data(wide, Y[:40])))
+        assert type(choose(bare)).__name__ == "Lhac"
+
+
+def test_the_span_of_the_rows_is_used_for_few_rows_and_losses_that_gain():
+    def chosen(loss, rows, matrix=None):
+        data = as_data(RNG.normal(size=(rows, 400)) if matrix is None else matrix, Y[:rows])
+        return type(choose(Problem(loss, L2(1e-4), data))).__name__
+
+    assert chosen(Logistic(), 100) == "RowSpace"
+    assert chosen(Logistic(), 101) != "RowSpace"
+    assert chosen(PairwiseSquaredHinge(), 200) == "RowSpace"
+    assert chosen(PairwiseSquaredHinge(), 201) != "RowSpace"
+    assert chosen(Exponential(), 50) != "RowSpace"  # its curvature has no bound
+    sparse = csr_array(RNG.normal(size=(50, 1000)) * (RNG.random((50, 1000)) < 0.05))
+    assert chosen(Logistic(), 50, sparse) == "RowSpace"
+
+
+def test_problems_over_rows_are_solved_by_the_same_table():
+    rows = Problem(Hinge(), L2(1e-3), as_data(X, Y))
+    assert type(choose(rows, role=Role.AS_ROWS)).__name__ == "DualCoordinateAscent"
+    problem = Problem(Prbep(), L2(0.1), as_data(X, Y))
+    state = AsRows().init(problem, problem.start(), RNG)
+    assert type(state.inner.solver).__name__ == "DualCoordinateAscent"
+    problem = Problem(PairwiseHinge(), L2(0.1), as_data(X[:30], Y[:30]))
+    state = PairDualAscent().init(problem, problem.start(), RNG)
+    assert type(state.solver).__name__ == "DualCoordinateAscent"
+
+
+@pytest.mark.parametrize(("columns", "name"), [(99, "ProximalQuasiNewton"), (100, "Lbfgs")])
+def test_smoothed_problems_without_a_hessian_depend_on_the_number_of_columns(columns, name):
+    data = TwoProducts(as_data(RNG.normal(size=(50, columns)), Y[:50]))
+    problem = smoothed_problem(Problem(Hinge(), L2(1e-2), data), 0.5)
+    assert type(choose(problem, role=Role.SMOOTHED)).__name__ == name
+
+
 def test_a_rule_may_set_options_of_its_solver():
     shrunk = choose(Problem(ExpectedError(), L2(0.1), as_data(X, Y)), role=Role.SHRUNK)
     assert shrunk == GaussianDiscriminant(shrinkage="auto")
@@ -147,7 +200,8 @@ def test_the_error_says_in_words_what_the_nearest_solver_lacks():
         choose(problem, role=Role.ROW_SPACE)
     text = str(error.value)
     assert "choose needs a solver for PairwiseHinge" in text
-    assert "the nearest, lbfgs, needs a differentiable loss, a differentiable penalty" in text
+    assert "the nearest, dual, needs a loss with a" in text
+    assert "an l2 part on every column" in text
     assert "Need." not in text
 
 

@@ -13,26 +13,20 @@ from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 
 # --- limits ---------------------------------------------------------------------------------------
-# The ratio of the mean squared length of a row to the strength of the penalty has no unit: it says
-# how far the scores can move for a unit of penalty. It is called the reach of the rows below.
+# The mean squared length of a row divided by the strength of the penalty has no unit: it says how
+# far the scores can move for a unit of penalty. It is called row length over strength below.
 
 #: `Newton`: most passes over the data that a Hessian may cost; beyond, L-BFGS steps come first.
 #: Source: spine.md (logistic).
 NEWTON_GRAM = 40.0
 
-#: `RowSpace`: most distinct rows whose products with each other are made. Source: sparse.md (l2,
-#: colon-cancer, leukemia, duke).
-SPAN_ROWS = 200
-#: `RowSpace`: least number of columns. Set by hand; constants.md: insensitive from 100 to 400.
-SPAN_COLUMNS = 200
-#: `RowSpace`: least columns per distinct row. Set by hand; constants.md: insensitive from 1.25 to
-#: 5.
-SPAN_RATIO = 2.0
-#: `RowSpace`: least share of stored entries; sparse rows are cheaper as they are. Set by hand;
-#: constants.md: insensitive from 0.125 to 0.875.
-SPAN_DENSITY = 0.5
+#: `RowSpace`: most distinct rows for a sum over rows; beyond, L-BFGS on all columns is as fast.
+#: Source: rules.md.
+SPAN_ROWS = 100
+#: `RowSpace`: most distinct rows for a loss on pairs. Source: rules.md.
+SPAN_ROWS_OF_PAIRS = 200
 
-#: Reach of the rows up to which L-BFGS converges in a few passes, so that no other solver is
+#: Row length over strength up to which L-BFGS converges in a few passes, so that no other solver is
 #: faster. Source: sparse.md (l2, C = 0.01).
 WELL_CONDITIONED = 300.0
 #: `DualCoordinateAscent`, few columns: longest mean dual step, in score units, for which it needs
@@ -46,28 +40,31 @@ NEWTON_PASSES = 10.0
 LONG_STEP = 500.0
 
 #: Cutting planes on pairs, and on losses that an intercept changes (F-beta: a cut that holds for
-#: every intercept takes several evaluations): largest reach for which few cuts are enough. Source:
-#: metrics.md (cutting_planes).
+#: every intercept takes several evaluations): largest row length over strength for which few cuts
+#: are enough. Source: metrics.md (cutting_planes).
 PAIR_CUTS = 300.0
-#: Cutting planes on sets of rows: largest reach, in units of the loss's margin. Source: metrics.md.
+#: Cutting planes on sets of rows: largest row length over strength, in units of the loss's margin.
+#: Source: metrics.md.
 SET_CUTS = 1e3
 #: Passes per Hessian up to which `SET_CUTS` holds; beyond, the limit grows in proportion. Set by
 #: hand; constants.md: insensitive from 2.75 to 29.
 SET_PASSES = 8.0
 #: Cutting planes on sets whose smoothing cannot be centred (partial AUC) and so gets harder as it
-#: narrows: largest reach. Source: metrics.md.
+#: narrows: largest row length over strength. Source: metrics.md.
 OTHER_CUTS = 1e9
-#: Cutting planes on row losses: most distinct rows. With so few kinks, Newton steps on the smoothed
-#: loss jump from kink to kink. Set by hand; constants.md: insensitive from 50 to 200.
-FEW_ROWS = 100
 
-#: `AsRows`: least reach; below, a few cuts are enough. Source: metrics.md (cutting_planes).
+#: `AsRows`: least row length over strength; below, a few cuts are enough. Source: metrics.md
+#: (cutting_planes).
 AS_ROWS = 1e3
-#: `AsRows` on tall data: largest reach of the rows; beyond, sweeps undo each other for hundreds of
-#: epochs, and a few hundred cuts are faster. Source: as_rows.md.
+#: `AsRows` on tall data: largest row length over strength; beyond, sweeps undo each other for
+#: hundreds of epochs, and a few hundred cuts are faster. Source: rules.md (as_rows).
 AS_ROWS_TALL = 3e5
-#: `AsRows`: distinct rows for every column from which data is tall. Source: as_rows.md.
+#: `AsRows`: distinct rows for every column from which data is tall. Source: rules.md (as_rows).
 TALL = 10.0
+
+#: Smoothed problems without a Hessian: least number of columns for which steps of `Lbfgs` cost less
+#: than those of `ProximalQuasiNewton`, which sweep over the columns. Source: rules.md.
+LBFGS_COLUMNS = 100
 
 
 # --- facts about a problem ------------------------------------------------------------------------
@@ -91,7 +88,7 @@ def _gram_passes(problem: Problem) -> float:
     return math.inf if data is None else data.gram_passes()
 
 
-def _reach(problem: Problem) -> float:
+def _row_length(problem: Problem) -> float:
     """Mean squared length of a row divided by the strength; needs an l2 penalty on all columns."""
     inverse = 1.0 / problem.ridge[: problem.n_columns]
     data = ROWS.find(problem.data)
@@ -121,13 +118,19 @@ def cheap_matrix(problem: Problem) -> bool:
 
 
 def rows_span(problem: Problem) -> bool:
-    """Whether dense data have so few rows that solving in the span of the rows is faster."""
-    rows, columns = problem.data.n_rows, problem.n_columns
-    if columns < SPAN_COLUMNS or problem.n_entries < SPAN_DENSITY * rows * columns:
+    """Whether there are so few rows that solving in the span of the rows is faster.
+
+    In the span, sums over rows of bounded curvature are solved by their dual and losses on pairs by
+    Newton steps; for other losses it is not faster. `newton` is before it in the table, so that
+    there are more columns than rows.
+    """
+    if problem.loss.coupling is Coupling.GLOBAL:
+        limit = SPAN_ROWS_OF_PAIRS
+    elif Need.BOUNDED_CURVATURE in problem.provides:
+        limit = SPAN_ROWS
+    else:
         return False
-    if problem.n_distinct > min(SPAN_ROWS, columns / SPAN_RATIO):
-        return False
-    return _reach(problem) > WELL_CONDITIONED
+    return problem.n_distinct <= limit and _row_length(problem) > WELL_CONDITIONED
 
 
 def dual_pays(problem: Problem) -> bool:
@@ -166,28 +169,21 @@ def sweeps_pay(problem: Problem) -> bool:
     tall = problem.data.n_rows > TALL * problem.n_columns and (
         problem.n_distinct > TALL * problem.n_columns
     )
-    return AS_ROWS < _reach(problem) <= (AS_ROWS_TALL if tall else math.inf)
+    return AS_ROWS < _row_length(problem) <= (AS_ROWS_TALL if tall else math.inf)
 
 
 def cuts_pay(problem: Problem) -> bool:
-    """Whether cutting planes beat smoothing: many columns, a strong penalty, or few rows."""
-    if not _curved(problem):
-        return True
+    """Whether cutting planes beat smoothing on pairs and sets: many columns or a strong penalty."""
     if problem.loss.coupling is Coupling.ROW:
-        return problem.n_distinct <= FEW_ROWS
-    if not few_columns(problem):
+        return False
+    if not _curved(problem) or not few_columns(problem):
         return True
     by_pairs, centred = Need.PAIR_LOSS in problem.provides, CENTRABLE.find(problem.loss)
     limit = PAIR_CUTS if by_pairs or not problem.loss.shift_invariant else OTHER_CUTS
     if centred is not None and not by_pairs:
         margin = centred.margin(problem.data.target) or 1.0
         limit = SET_CUTS * margin * max(1.0, _gram_passes(problem) / SET_PASSES)
-    return _reach(problem) <= limit
-
-
-def cuts_on_sets(problem: Problem) -> bool:
-    """Whether the loss is on pairs or sets of rows, and cutting planes are faster."""
-    return problem.loss.coupling is not Coupling.ROW and cuts_pay(problem)
+    return _row_length(problem) <= limit
 
 
 def intercept_matters(problem: Problem) -> bool:
@@ -200,9 +196,14 @@ def without_matrix(problem: Problem) -> bool:
     return bool((Need.CURVATURE | Need.COLUMNS) & ~problem.provides)
 
 
-def pairs_of_bins(problem: Problem) -> bool:
-    """Whether the loss is on pairs, and the data give subsets of columns but not single ones."""
-    return problem.loss.coupling is Coupling.GLOBAL and Need.COLUMNS not in problem.provides
+def wide_pairs(problem: Problem) -> bool:
+    """Whether the loss is on pairs or sets of rows, and there are many columns."""
+    return problem.loss.coupling is Coupling.GLOBAL and not few_columns(problem)
+
+
+def many_columns(problem: Problem) -> bool:
+    """Whether sweeps over the columns cost more than the products with the data."""
+    return problem.n_columns >= LBFGS_COLUMNS
 
 
 def matrix_of_columns(problem: Problem) -> bool:

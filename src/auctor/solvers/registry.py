@@ -126,7 +126,7 @@ SOLVERS = {
         "kinked.smoothing.ProximalPoint", Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING
     ),
     "continuation": Listed("kinked.smoothing.Continuation", Need.SMOOTHABLE_LOSS),
-    "row_space": Listed("wide.row_space.RowSpace", _PROX | _RIDGE | Need.ROWS),
+    "row_space": Listed("wide.row_space.RowSpace", _NEWTON | _RIDGE | Need.PROX | Need.ROWS),
     "as_rows": Listed("kinked.sets.AsRows", Need.THRESHOLD_LOSS | _RIDGE | Need.ROWS),
     "cuts_first": Listed("kinked.presets.CutsFirst", _CUTS | Need.SMOOTHABLE_LOSS),
     "smooth_first": Listed("kinked.presets.SmoothFirst", _CUTS | Need.SMOOTHABLE_LOSS),

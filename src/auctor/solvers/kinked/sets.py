@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from auctor.core.capabilities import THRESHOLDED, ByRows
@@ -13,7 +13,6 @@ from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose
-from auctor.solvers.dual.ascent import DualCoordinateAscent
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import Relay, RelayState, Stage
 
@@ -75,8 +74,8 @@ class AsRows(Relay):
 
     Parameters
     ----------
-    solver : Solver
-        Solver of the problem over rows.
+    solver : Solver, optional
+        Solver of the problem over rows; chosen by `auctor.solvers.choose` by default.
 
     References
     ----------
@@ -95,14 +94,19 @@ class AsRows(Relay):
     array([0.5])
     """
 
-    solver: Solver[Any] = field(default_factory=DualCoordinateAscent)
+    solver: Solver[Any] | None = None
 
     needs = Need.THRESHOLD_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.ROWS
 
     @property
     def stages(self) -> tuple[Stage[Any], ...]:
         """The problem over rows, then the next solver of the table if the gap falls slowly."""
-        return Stage(Reformulated(RowForm.of, self.solver), until=_slow), Stage(_next_best)
+        over_rows = Reformulated(RowForm.of, self.solver or _over_rows)
+        return Stage(over_rows, until=_slow), Stage(_next_best)
+
+
+def _over_rows(rows: Problem) -> Solver[Any]:
+    return choose(rows, role=Role.AS_ROWS)
 
 
 def _slow(problem: Problem, state: RelayState[Any]) -> bool:

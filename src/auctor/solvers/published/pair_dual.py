@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from auctor.core.errors import IncompatibleError, Option
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.problem import Problem
-from auctor.solvers.base import State
-from auctor.solvers.dual.ascent import DualCoordinateAscent
+from auctor.solvers.base import Solver, State
+from auctor.solvers.choose import Role, choose
 from auctor.solvers.reformulate import Reformulated
+from auctor.solvers.relay import Choice
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,9 @@ class PairDualAscent(Reformulated):
         check_int("PairDualAscent", "max_pairs", self.max_pairs, low=1)
 
     @property
-    def inner_solver(self) -> DualCoordinateAscent:
-        """Solver of the problem with one row per pair."""
-        return DualCoordinateAscent()
+    def inner_solver(self) -> Choice:
+        """Chooses the solver of the problem with one row per pair."""
+        return _over_pairs
 
     def make(self, problem: Problem) -> PairForm:
         """The problem with one row per pair; an error if there are more than ``max_pairs``."""
@@ -86,6 +88,10 @@ class PairDualAscent(Reformulated):
         loss = PAIRED.of(problem.loss).per_pair
         pairs = Problem(loss, problem.penalty, data, fit_intercept=False)
         return PairForm(problem, pairs, data.n_entries / max(problem.n_entries, 1))
+
+
+def _over_pairs(pairs: Problem) -> Solver[Any]:
+    return choose(pairs, role=Role.AS_ROWS)
 
 
 def every_pair(target: Target, most: int) -> tuple[IntArray, IntArray, FloatArray]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+from scipy.linalg import eigh
 
 from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import DENSE, ROWS
@@ -21,21 +21,14 @@ from auctor.solvers.memory import memory_of
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import After, Relay, Stage
 
-#: Least diagonal entry of a usable Cholesky factor, as a share of the largest. Set by hand;
-#: constants.md: insensitive from 1e-8 to 1e-4.
-REGULAR = 1e-6
 #: Square roots of eigenvalues below this share of the largest are rounding error; their directions
 #: are dropped. Set by hand; constants.md: from 1e-9 to 1e-5 passes change by less than 1 % (1
 #: case).
 RANK = 1e-7
-#: Steps in the span of the rows by the first solver of the table: coordinate ascent on the dual if
-#: its needs are met, which is slow if one direction dominates the rows. Set by hand; constants.md:
-#: insensitive from 10 to 40.
-FIRST_STEPS = 20
-#: Steps in the span of the rows by the second solver. Then the solve moves to all columns: by then
-#: rounding errors of the Gram matrix have ended progress. Set by hand; constants.md: insensitive
-#: from 30 to 120.
-NEXT_STEPS = 60
+#: Most steps in the span of the rows; then the solve moves to all columns. Coordinate ascent on the
+#: dual is slow if one direction dominates the rows. Set by hand; constants.md: insensitive from 10
+#: to 40.
+SPAN_STEPS = 20
 #: Relative difference of the columns' scales up to which a `Span` is shared along a path: some
 #: thousand times machine epsilon, a rounding error.
 SAME_SCALE = 1e-12
@@ -127,8 +120,8 @@ class RowSpace(Relay):
     With an l2 penalty the minimiser lies in the span of the rows. In its coordinates the data are a
     square matrix, a root of the Gram matrix of the rows; the decision table has rules for it. Every
     step maps its point back and certifies it on all columns. When rounding errors of the Gram
-    matrix end progress, the default solver on all columns takes over. Only for smooth losses: on
-    kinked losses it was not faster.
+    matrix end progress, or after `SPAN_STEPS` steps, the default solver on all columns takes over.
+    Only for losses with curvature: on others it was not faster.
 
     References
     ----------
@@ -136,24 +129,24 @@ class RowSpace(Relay):
     theorem).
     """
 
-    needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.PROX | Need.ROWS
+    needs = (
+        Need.SMOOTH_LOSS
+        | Need.CURVATURE
+        | Need.SMOOTH_PENALTY
+        | Need.STRONG_PENALTY
+        | Need.PROX
+        | Need.ROWS
+    )
 
     @property
     def stages(self) -> tuple[Stage[Any], ...]:
-        """Two solvers in the span of the rows, then one on all columns."""
-        return (
-            Stage(Reformulated(SpanForm.of, _along_rows), until=After(FIRST_STEPS)),
-            Stage(Reformulated(SpanForm.of, _along_rows_later), until=After(NEXT_STEPS)),
-            Stage(_on_columns),
-        )
+        """A solver in the span of the rows, then one on all columns."""
+        in_span = Reformulated(SpanForm.of, _along_rows)
+        return Stage(in_span, until=After(SPAN_STEPS)), Stage(_on_columns)
 
 
 def _along_rows(narrow: Problem) -> Solver[Any]:
     return choose(narrow, role=Role.ROW_SPACE)
-
-
-def _along_rows_later(narrow: Problem) -> Solver[Any]:
-    return choose(narrow, role=Role.ROW_SPACE_LATER)
 
 
 def _on_columns(problem: Problem) -> Solver[Any]:
@@ -194,24 +187,14 @@ def _build_span(problem: Problem, scale: FloatArray) -> Span:
 
 
 def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A with ``A A' = gram``, and B with ``gram B = A``, the transposed (pseudo-)inverse of A.
+    """A with ``A A' = gram``, and B with ``gram B = A``: eigenvectors times and over the roots.
 
-    Both are unique functions of the Gram matrix: the symmetric root does not depend on the signs or
-    the basis of the computed eigenvectors.
+    Directions whose eigenvalues are rounding errors are dropped. Another basis of an eigenspace
+    rotates the coordinates, which changes no solver of the span beyond rounding.
     """
-    try:
-        factor = cholesky(gram, lower=True, check_finite=False)
-    except LinAlgError:
-        factor = np.zeros((1, 1))
-    diagonal = factor.diagonal()
-    if diagonal.min() > REGULAR * diagonal.max():
-        identity = np.eye(gram.shape[0])
-        return factor, solve_triangular(factor, identity, lower=True, trans=1, check_finite=False)
-    # Singular or nearly so: the symmetric root of the numerically positive part.
-    values, vectors = eigh(gram, check_finite=False)
+    values, vectors = eigh(gram, driver="evd", check_finite=False)
     roots = np.sqrt(np.maximum(values, 0.0))
     good = roots > RANK * roots[-1]
     if not good.any():  # all rows are equal: one coordinate without effect
         return np.zeros((gram.shape[0], 1)), np.zeros((gram.shape[0], 1))
-    some = vectors[:, good]
-    return (some * roots[good]) @ some.T, (some / roots[good]) @ some.T
+    return vectors[:, good] * roots[good], vectors[:, good] / roots[good]
