@@ -29,7 +29,7 @@ CODES = {
     "auctor.kernels.descent.active_set.OUT_OF_STEPS",
     "auctor.kernels.descent.lowrank.GROWING",
     "auctor.kernels.descent.lowrank.SHRINKING",
-    "auctor.problem.placed.PER_RARE",
+    "auctor.problem.placed_pairs.PER_RARE",
 }
 #: Decorators of compiled functions, which keep the values they were compiled with.
 COMPILED = {"kernel", "fast_kernel", "inline_kernel"}

@@ -29,7 +29,10 @@ from auctor.losses import (
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.problem.placed import PlacedLoss, PlacedPairs, PlacedSum, PlacedThreshold
+from auctor.problem.placed_loss import PlacedLoss
+from auctor.problem.placed_pairs import PlacedPairs
+from auctor.problem.placed_sum import PlacedSum
+from auctor.problem.placed_threshold import PlacedThreshold
 from auctor.solvers import Lbfgs, choose
 from auctor.testing import discover
 from auctor.testing.streams import SOLVED, train_everything

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
-from auctor.problem.placed import PlacedLoss
+from auctor.problem.placed_loss import PlacedLoss
 from auctor.problem.point import Point
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from auctor.core.protocols import Data, Loss
 from auctor.core.shift import EXACT, shifts_of
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem.certificate import duality_gap
-from auctor.problem.placed import constant_scores
+from auctor.problem.placement import constant_scores
 
 if TYPE_CHECKING:
     from auctor.problem.objective import Objective

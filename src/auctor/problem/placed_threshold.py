@@ -1,16 +1,18 @@
-"""Thresholds of scores that are stored on the workers, found by sums over the workers."""
+"""A loss around a threshold of scores on the workers, which is found by sums over the workers."""
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from auctor.core.capabilities import Shifted
-from auctor.core.protocols import Loss
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import Array, Target
+from auctor.data.on_rows import PARTED
 from auctor.data.spread import Leaf, Spread, ordered_sum
-from auctor.kernels.losses.thresholds import Threshold, threshold
+from auctor.kernels.losses.thresholds import Flips, Threshold, threshold
+from auctor.problem.placed_loss import PlacedLoss, value_and_slopes
 
 #: Thresholds per round of calls; a round takes as long as a few passes over the scores. Set by
 #: hand; no case of constants.md reads it.
@@ -21,58 +23,6 @@ NEAR = 64
 #: Most rounds of bisection; each divides the range by nine, so that 20 reach the last digit. Set by
 #: hand; no case of constants.md reads it.
 ROUNDS = 20
-
-
-class PlacedShifts:
-    """A loss over rows as a function of a constant added to all scores, by sums over workers."""
-
-    def __init__(self, loss: Loss, parts: Leaf, scores: Spread) -> None:
-        self._loss, self._parts, self._scores = loss, parts, scores.persist()
-        self._holder = scores.holder
-        self._last: tuple[float, Shifted, float] | None = None
-
-    def _evaluated(self, t: float) -> tuple[float, Shifted, float]:
-        """The constant, value and slope there, and curvature; the last answer is cached."""
-        if self._last is None or self._last[0] != t:
-            curved = self._loss.order >= 2
-            answers = self._holder.ask(
-                "row_shifted", self._loss, self._parts, self._scores, t, curved
-            )
-            value, slope, size, curve = np.sum(answers, axis=0)
-            found = Shifted(float(value), float(slope), float(size))
-            self._last = t, found, float(curve)
-        return self._last
-
-    def at(self, t: float) -> Shifted:
-        """Value and slope with t added to all scores."""
-        return self._evaluated(t)[1]
-
-    def curve(self, t: float) -> float:
-        """Second derivative with t added to all scores; 0 if the loss has none."""
-        return self._evaluated(t)[2]
-
-    def steps(self) -> tuple[FloatArray, FloatArray] | None:
-        """None: the steps of the rows stay on the workers."""
-        return None
-
-    def root(self) -> float | None:
-        """The best constant: a quantile of the rows' kinks, if every row has exactly one."""
-        loss, parts, holder = self._loss, self._parts, self._holder
-        if loss.smooth:
-            return None  # a root search needs fewer numbers from the workers
-        kept = holder.keep("row_steps", loss, parts, self._scores)
-        answers = holder.ask("steps_summary", kept)
-        if any(one is None for one in answers):
-            return None
-        goal, mass, _ = np.sum(answers, axis=0)
-        if not (0.0 < goal < mass and all(finite for _, _, finite in answers)):
-            return None
-        steps = Spread(holder, Leaf(kept.references, "values"))
-        found = placed_threshold(steps, parts, float(goal), 0.0)
-        if found is None or found.mix != 1.0:
-            return None if found is None else found.low
-        above = min(holder.ask("next_above", steps, parts, found.low))
-        return 0.5 * (found.low + (above if math.isfinite(above) else found.low))
 
 
 def placed_threshold(values: Spread, parts: Leaf, goal: float, width: float) -> Threshold | None:
@@ -112,3 +62,43 @@ def placed_threshold(values: Spread, parts: Leaf, goal: float, width: float) -> 
     where = np.concatenate([around, *[one for one, *_ in inside]])
     share = np.concatenate([[below, ramp, above], *[one for _, one, _ in inside]])
     return threshold(where, share, goal, width)
+
+
+class PlacedThreshold(PlacedLoss):
+    """A loss around a threshold of the scores, which is found by sums over the workers."""
+
+    @cached_property
+    def _margins(self) -> Any:
+        return PARTED.of(self.inner).margins(self.rows.target)
+
+    @cached_property
+    def _largest_share(self) -> float:
+        return float(self.rows.target.share.max())
+
+    def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
+        """Value and slopes around the threshold; NaN if a score is NaN."""
+        inner, margins = PARTED.of(self.inner), self._margins
+        # Scores plus margins, the threshold by sums over workers, then a sum over rows.
+        raised = Spread(self.holder, self.holder.keep("raised", inner, self.parts, scores, margins))
+        at = placed_threshold(raised, self.parts, 1.0 - margins.top, inner.width)
+        if at is None:
+            nowhere: Spread = scores * math.nan
+            return math.nan, nowhere
+        kept = self.holder.keep("threshold_loss", inner, self.parts, raised, at, margins)
+        value, slopes = value_and_slopes(self, kept)
+        return margins.floor + value, slopes
+
+    def _conjugate(self, slopes: Spread, target: Target) -> float | None:
+        """The conjugate from sums of label flips over the workers; None if smoothed."""
+        inner = PARTED.of(self.inner)
+        if inner.smooth:
+            return None
+        sums = self.holder.ask(
+            "threshold_flips", inner, self.parts, slopes, self._margins, self._largest_share
+        )
+        positive, negative, slope, size, outside = np.sum(sums, axis=0)
+        flips = Flips(positive, negative, slope, size, int(outside))
+        return inner.conjugate_of_flips(flips, self._margins)
+
+    def _centre(self, slopes: Spread, target: Target) -> Leaf:
+        return self.holder.keep("threshold_centre", self.inner, self.parts, slopes, self._margins)

@@ -21,7 +21,7 @@ from auctor.problem.columns import NO_COLUMNS, ColumnStatistics, ConstantColumns
 from auctor.problem.hessian import Hessian, RowParts
 from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
-from auctor.problem.placed import constant_scores, named, place, unplaced
+from auctor.problem.placement import constant_scores, named, place, unplaced
 from auctor.problem.point import Point
 from auctor.problem.provides import data_provides, loss_provides, penalty_provides
 from auctor.problem.ratio import objective_of
