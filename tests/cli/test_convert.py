@@ -207,3 +207,13 @@ def test_a_full_disk_keeps_the_old_file(numbers, tmp_path, refused, monkeypatch)
 )
 def test_bad_options(options, word, numbers, tmp_path, refused):
     assert word in refused("convert", numbers, tmp_path / "o.svm", *options)
+
+
+def test_a_type_of_numbers_is_checked_also_for_rows(tmp_path, capsys):
+    (tmp_path / "rows.csv").write_text("a,y\n1,0\n2,1\n")
+    arguments = [str(tmp_path / "rows.csv"), str(tmp_path / "rows.svm"), "--dtype", "foo"]
+    assert main(["convert", *arguments]) == 2
+    assert "auctor convert needs --dtype to be one of 'float64', 'float32'" in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "rows.svm").exists()

@@ -39,10 +39,11 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import console, echo_json, say, worded
-from auctor.cli.reading import Reading, read
+from auctor.cli.reading import read_options
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
+    from auctor.tables.options import ReadOptions
     from auctor.tables.read import Table
     from auctor.training.contest import Contest, Rules
     from auctor.training.verdict import Row
@@ -141,7 +142,7 @@ def compare(
     contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
     contenders += boosted_contenders()
     rules = _rules(ctx.params)
-    reading = Reading.of(ctx, WHO, n_threads=None, check=True)  # files are read by all cores
+    reading = read_options(ctx, WHO, n_threads=None, check=True)  # files are read by all cores
     try:
         with _limited(threads), _progress() as show:
             table, warned = _read(data, reading)
@@ -165,14 +166,15 @@ def _rules(options: Mapping[str, Any]) -> Rules:
     return Rules(**given, n_threads=options["threads"])
 
 
-def _read(data: str, reading: Reading) -> tuple[Table, list[str]]:
+def _read(data: str, reading: ReadOptions) -> tuple[Table, list[str]]:
     """The rows to compare on, and the warnings of reading them, which are printed."""
+    from auctor.tables.read import read_file
     from auctor.training.prepare import check_width
     from auctor.training.run import gathered
 
     caught: list[Warning] = []
     with gathered(caught):
-        table = read(data, reading, who=WHO)
+        table = read_file(data, reading)
     warned = list(dict.fromkeys(worded(one, "compare") for one in caught))
     for text in warned:
         say(f"warning: {text}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +24,10 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import echo_json
-from auctor.cli.reading import yes_no
+from auctor.cli.reading import read_options
+
+if TYPE_CHECKING:
+    from auctor.tables.options import ReadOptions
 
 WHO = "auctor convert"
 
@@ -38,6 +41,7 @@ WHO = "auctor convert"
     "auctor convert model.auctor model.sql --table customers",
 )
 def convert(
+    ctx: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -88,28 +92,17 @@ def convert(
     A model becomes an ONNX graph, or an SQL query that adds predictions to the rows of a table.
     """
     from auctor.cli.inspect import is_model
+    from auctor.core.checks import check_choice
     from auctor.core.files import check_destination
 
     if not (out.suffix == ".shards" and out.is_dir()):  # which write_shards refuses
         check_destination(out, who=WHO)
     check_outputs(WHO, [out], [source, config])
+    check_choice(WHO, "dtype", dtype, ("float64", "float32"))
     if is_model(source):
         found = _export(source, out, dtype, table)
     else:
-        options: dict[str, Any] = {
-            "format": format,
-            "to": to,
-            "label": label,
-            "categorical": categorical,
-            "buckets": buckets,
-            "missing": missing,
-            "labelled": not unlabelled,
-            "zero_based": yes_no(WHO, "zero_based", zero_based),
-            "header": yes_no(WHO, "header", header),
-            "delimiter": delimiter,
-            "decimal": decimal,
-        }
-        found = _rewrite(source, out, options)
+        found = _rewrite(source, out, read_options(ctx, WHO, labelled=not unlabelled), to)
     if as_json:
         echo_json(found)
     elif "rows" in found:
@@ -118,10 +111,10 @@ def convert(
         typer.echo(f"{found['class']}, {found['columns']:,} columns: {out}")
 
 
-def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
+def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str, Any]:
     """Write rows in another format; returns what was written."""
     from auctor.core.errors import ParameterError
-    from auctor.tables.convert import convert
+    from auctor.tables.convert import convert_file
 
     if out.suffix == ".shards":
         return _shards(source, out, options)
@@ -132,7 +125,7 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
             got=f"rows, {source}",
             todo="Train a model with auctor train first.",
         )
-    done = convert(source, out, **options)
+    done = convert_file(source, out, options, to=to)
     return {
         "in": source,
         "out": str(out),
@@ -143,12 +136,12 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
+def _shards(source: str, out: Path, options: ReadOptions) -> dict[str, Any]:
     """Write rows as a folder of shards; returns what was written."""
     from auctor.core.errors import Option, ParameterError
-    from auctor.tables.shards import write_shards
+    from auctor.tables.shards import shard_rows
 
-    if options["missing"] != "refuse" or not options["labelled"]:
+    if options.missing != "refuse" or not options.labelled:
         raise ParameterError(
             WHO,
             needs="rows with labels and without missing values to write shards",
@@ -156,8 +149,7 @@ def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
             todo="Drop the option; convert to Parquet first to fill missing values.",
             option=(Option("missing", bare=True), Option("unlabelled", bare=True)),
         )
-    same = ("format", "label", "zero_based", "header", "delimiter", "decimal")
-    done = write_shards(source, out, **{name: options[name] for name in same})
+    done = shard_rows(source, out, options)
     return {
         "in": source,
         "out": str(out),

@@ -22,7 +22,7 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import console, echo_json, say_unseen, say_warning
-from auctor.cli.reading import Reading, check_order, count_unseen, read_chunks
+from auctor.cli.reading import check_order, count_unseen, read_options
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,13 +62,14 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows: all metrics, with 95 % intervals."""
     from auctor.saved import read_classifier
+    from auctor.tables.stream import stream_rows
     from auctor.training.evaluate import evaluation, schema_for, score_chunks, seen_warning
 
     check_order(model, data, who=WHO)
     saved = read_classifier(model, who=WHO)
     schema = schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)
     unseen: Counter[str] = Counter()
-    chunks = read_chunks(data, Reading.of(ctx, WHO), schema, who=WHO, labelled=True)
+    chunks = stream_rows(data, read_options(ctx, WHO).by_schema(schema))
     rows = score_chunks(saved.model, count_unseen(chunks, unseen), who=WHO, seed=seed)
     found = evaluation(saved.model, rows, who=WHO) | {"unseen": dict(unseen)}
     say_unseen("evaluate", unseen, rows.codes.size)

@@ -24,7 +24,7 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import column_table, console, echo_json
-from auctor.cli.reading import Reading, read
+from auctor.cli.reading import read_options
 
 if TYPE_CHECKING:
     from auctor.tables.read import Table
@@ -80,9 +80,12 @@ def inspect(
         found = describe_file(path, top=top, who=WHO)
         show = _show_model
     else:
+        from auctor.tables.read import read_file
+
         # One bucket per column of text: categories are counted, not encoded.
-        reading = Reading.of(ctx, WHO, categorical="hash", buckets=1, missing="zero", check=True)
-        found = describe_data(read(path, reading, who=WHO, labelled=label is not None), path)
+        how = {"categorical": "hash", "buckets": 1, "missing": "zero", "check": True}
+        reading = read_options(ctx, WHO, labelled=label is not None, **how)
+        found = describe_data(read_file(path, reading), path)
         show = _show_data
     if as_json:
         echo_json(found)

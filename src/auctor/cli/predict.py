@@ -28,11 +28,12 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import echo_json, say, say_unseen
-from auctor.cli.reading import Reading, check_order, count_unseen, read_chunks, read_text
+from auctor.cli.reading import check_order, count_unseen, read_options, read_text
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
     from auctor.saved import Predictor
+    from auctor.tables.options import ReadOptions
 
 WHO = "auctor predict"
 #: Formats by the ending of the output's name.
@@ -110,7 +111,7 @@ def predict(
     wanted = _wanted(
         fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
-    reading = Reading.of(ctx, WHO)
+    reading = read_options(ctx, WHO)
     columns, positive = column_names(fitted, wanted), _positive(fitted)
     unseen: Counter[str] = Counter()
     rows = _CountedRows(predictions(fitted, data, reading, wanted, unseen))
@@ -138,7 +139,7 @@ def _say_written(out: str, rows: int, positive: Any) -> None:
 def predictions(
     model: Predictor,
     data: str,
-    reading: Reading,
+    reading: ReadOptions,
     wanted: tuple[str, ...],
     unseen: Counter[str] | None = None,
 ) -> Iterator[list[Array]]:
@@ -149,7 +150,7 @@ def predictions(
     model : LinearModel, RegressionModel or WholeEstimator
     data : str
         The file.
-    reading : Reading
+    reading : ReadOptions
     wanted : tuple of str
         Keys of `METHODS`.
     unseen : Counter, optional
@@ -157,10 +158,11 @@ def predictions(
     """
     import numpy as np
 
+    from auctor.tables.stream import stream_rows
     from auctor.training.evaluate import schema_for
 
     schema = schema_for(model.n_features, model.feature_names, model.schema)
-    chunks = read_chunks(data, reading, schema, who=WHO, labelled=False)
+    chunks = stream_rows(data, reading.by_schema(schema, labelled=False))
     for chunk in count_unseen(chunks, Counter() if unseen is None else unseen):
         found: list[Array] = []
         for what in wanted:
@@ -171,7 +173,9 @@ def predictions(
         yield found
 
 
-def _kept(data: str, reading: Reading, keep: list[str], columns: list[str]) -> dict[str, list[str]]:
+def _kept(
+    data: str, reading: ReadOptions, keep: list[str], columns: list[str]
+) -> dict[str, list[str]]:
     """The columns of ``--keep`` as text; refuses one with the name of a prediction's column."""
     from auctor.core.errors import ParameterError
 
@@ -183,7 +187,7 @@ def _kept(data: str, reading: Reading, keep: list[str], columns: list[str]) -> d
             got=f"{taken[0]!r}",
             todo="Rename it in the file.",
         )
-    return read_text(data, reading, keep, who=WHO)
+    return read_text(data, keep, reading)
 
 
 def _side_by_side(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -28,12 +29,13 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import echo_json, say_unseen, say_warning, worded
-from auctor.cli.reading import Reading, check_order, read, read_text
+from auctor.cli.reading import check_order, read_options, read_text
 
 if TYPE_CHECKING:
     from auctor.core.errors import DataWarning
     from auctor.reports import DataInfo, ReportInfo
     from auctor.saved import SavedClassifier
+    from auctor.tables.options import ReadOptions
     from auctor.tables.read import Table
     from auctor.tables.schema import Schema
     from auctor.training.describe import ReportContext
@@ -117,7 +119,7 @@ def report(
     check_order(model, data, who=WHO)
     saved = read_classifier(model, who=WHO)
     _check_two(saved)
-    reading = Reading.of(ctx, WHO)
+    reading = read_options(ctx, WHO)
     inputs = _read(saved, data, train, reading, slice or [], seed)
     told = _told(saved, inputs, command_line(ctx), seed)
     info = _describe(saved, inputs, told, title, (cost_fp, cost_fn), beta)
@@ -166,22 +168,23 @@ def _read(
     saved: SavedClassifier,
     data: str,
     train: str | None,
-    reading: Reading,
+    reading: ReadOptions,
     slices: list[str],
     seed: int,
 ) -> Inputs:
     """Read and score the rows; says which columns have categories unknown to the model."""
+    from auctor.tables.read import read_file
     from auctor.training.evaluate import seen_warning
 
     schema = _schema(saved)
-    table = read(data, reading, who=WHO, schema=schema)
+    table = read_file(data, reading.by_schema(schema))
     rows = _scored(saved, table, seed)
     say_unseen("report", table.unseen, rows.codes.size)
     seen = seen_warning(saved.notes, data, rows.codes.size, who=WHO)
-    text = read_text(data, reading, slices, who=WHO) if slices else {}
+    text = read_text(data, slices, reading) if slices else {}
     known = None
     if train is not None:  # the training file may have another format
-        known = read(train, reading._replace(format="auto"), who=WHO, schema=schema)
+        known = read_file(train, replace(reading.by_schema(schema), format="auto"))
     return Inputs(data, table, rows, known, text, seen)
 
 

@@ -31,8 +31,8 @@ from auctor.cli.options import (
     examples,
 )
 from auctor.cli.output import echo_json, say_unseen
-from auctor.cli.parameters import date_patterns, settings
-from auctor.cli.reading import yes_no
+from auctor.cli.parameters import settings
+from auctor.cli.reading import read_options
 from auctor.cli.stream_output import (
     WHO,
     print_summary,
@@ -148,13 +148,14 @@ def stream(
     The first rows of a table decide which columns are numbers, text or dates; the model keeps that.
     Text that first appears later is counted, and treated as no category.
     """
+    from auctor.tables.stream import stream_rows
     from auctor.training.prepare import tidy_labels
 
     model = _make_model(ctx.params)
     _check_out(out)
     check_outputs(WHO, [out, checkpoint], [*(data or ()), config])
     columns = _Columns()
-    chunks = columns.watching(_open_rows(_source(data), ctx.params))
+    chunks = columns.watching(stream_rows(_source(data), read_options(ctx, WHO, check=True)))
     result, interrupted = _learn(model, chunks, ctx.params)
     if interrupted and not hasattr(model, "classes_"):  # before the first row was learned
         say_interrupted(0, checkpoint, None)
@@ -205,26 +206,6 @@ def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
             for one in error.options
         ]
         raise error.naming(*shown) from None
-
-
-def _open_rows(source: str | list[str], options: Mapping[str, Any]) -> Iterator[Chunk]:
-    """Chunks of the rows, read as the options say."""
-    from auctor.tables import open_stream
-
-    same = ("chunk_rows", "label", "n_features", "delimiter", "decimal", "sample_rows",
-            "categorical", "buckets", "missing")  # fmt: skip
-    lists = ("drop", "as_category", "as_number")
-    given: dict[str, Any] = {name: options[name] for name in same}
-    given |= {name: options[name] or () for name in lists}
-    return open_stream(
-        source,
-        options["format"],
-        **given,
-        zero_based=yes_no(WHO, "zero_based", options["zero_based"]),
-        header=yes_no(WHO, "header", options["header"]),
-        date=date_patterns(WHO, options["date"]),
-        check=True,
-    )
 
 
 def _learn(

@@ -61,7 +61,7 @@ from auctor.cli.options import (
 )
 from auctor.cli.output import console, echo_json, show_model
 from auctor.cli.parameters import table_parameters
-from auctor.cli.reading import Reading
+from auctor.cli.reading import options_for_new_rows, read_options
 from auctor.cli.train_shards import (
     CheckpointFile,
     Memory,
@@ -158,7 +158,7 @@ def train(
                           as_json, quiet)  # fmt: skip
         return train_on_shards(shards, table)
     refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
-    reading = Reading.of(ctx, WHO, missing=table.missing_rule(), check=True)
+    reading = read_options(ctx, WHO, missing=table.missing_rule(), check=True)
     job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,
                    command, slices, baselines)  # fmt: skip
     screen = None if as_json or quiet else console()
@@ -167,6 +167,6 @@ def train(
     if as_json:
         echo_json(summary)
     elif screen is not None:
-        show_model(screen, summary, reading.options_for_new_rows())
+        show_model(screen, summary, options_for_new_rows(reading))
     if run.interrupted:
         raise typer.Exit(130)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from auctor.cli.output import say, show_data, show_positive, worded
-from auctor.cli.reading import Reading, read, read_text
+from auctor.cli.reading import read_text
 from auctor.core.files import write_text
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from auctor.core.types import Array
     from auctor.reports.progress import Progress
+    from auctor.tables.options import ReadOptions
     from auctor.training.prepare import Parts
     from auctor.training.results import Run
     from auctor.training.table import TableParameters
@@ -28,7 +29,7 @@ class TableJob(NamedTuple):
     """Which file to train on, how to read, split and scale it, and where to write the results."""
 
     data: str
-    reading: Reading
+    reading: ReadOptions
     test: str | None
     test_size: float
     positive: str | None
@@ -124,13 +125,14 @@ def _train(
 def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
     """The rows to train on and to measure on, and the warnings of reading them, each once."""
     from auctor.tables.check import unseen_warning
+    from auctor.tables.read import read_file
     from auctor.training.prepare import check_labels, prepare
     from auctor.training.run import gathered
 
     warned: list[Warning] = []
     with gathered(warned):
         progress.stage(f"reading {job.data}")
-        table = read(job.data, job.reading, who=WHO)
+        table = read_file(job.data, job.reading)
         progress.close()
         labels = check_labels(table, job.data, who=WHO)
         if job.report is not None:
@@ -141,7 +143,7 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
         test = None
         if job.test is not None:
             progress.stage(f"reading {job.test}")
-            test = read(job.test, job.reading, who=WHO, schema=table.schema)
+            test = read_file(job.test, job.reading.by_schema(table.schema))
             progress.close()
             if test.unseen:
                 warned.append(unseen_warning(WHO, test.unseen, test.matrix.shape[0]))
@@ -204,7 +206,7 @@ def _save(job: TableJob, table: TableParameters, run: Run, found: dict[str, Any]
 
 
 def slice_columns(
-    source: str, reading: Reading, slices: tuple[str, ...], report: Path | None
+    source: str, reading: ReadOptions, slices: tuple[str, ...], report: Path | None
 ) -> dict[str, list[str]]:
     """The columns of ``--slice`` as text; refuses missing columns, and a call without a report."""
     from auctor.core.errors import Option, ParameterError
@@ -217,7 +219,7 @@ def slice_columns(
             todo="Add {option}, or drop {option2}.",
             option=(Option("report", bare=True), Option("slice", bare=True)),
         )
-    return read_text(source, reading, slices, who=WHO) if slices else {}
+    return read_text(source, slices, reading) if slices else {}
 
 
 def page_of(run: Run, data: str, columns: dict[str, list[str]], *, compared: bool) -> str:

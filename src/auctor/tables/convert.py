@@ -104,13 +104,9 @@ def convert(
     >>> path.read_text()
     '1 1:2 3:1\n0 2:1\n'
     """
-    check_format(WHO, format)
-    check_choice(WHO, "to", to, ("auto", "svmlight", *TABLES))
-    check_file(WHO, source)
-    path = check_destination(destination, who=WHO)
-    wanted = format_to_write(path.name, who=WHO) if to == "auto" else to
     options = ReadOptions(
         WHO,
+        format=format,
         chunk_rows=CHUNK_ROWS,
         label=label,
         labelled=labelled,
@@ -124,10 +120,22 @@ def convert(
         buckets=buckets,
         missing=missing,
     )
+    return convert_file(source, destination, options, to=to)
+
+
+def convert_file(
+    source: Any, destination: AnyPath, options: ReadOptions, *, to: str = "auto"
+) -> Converted:
+    """Write the rows of a file, read as the options say, in another format; see `convert`."""
+    check_format(options.who, options.format)
+    check_choice(options.who, "to", to, ("auto", "svmlight", *TABLES))
+    check_file(options.who, source)
+    path = check_destination(destination, who=options.who)
+    wanted = format_to_write(path.name, who=options.who) if to == "auto" else to
     notes: list[Note] = []
-    file = Source(source, WHO)
+    file = Source(source, options.who)
     try:
-        found = format_to_read(format, file.name, WHO)
+        found = format_to_read(options.format, file.name, options.who)
         file.keep()
         opened = None if found == "svmlight" else TABLES[found](file, options)
         counter = _Counter()
@@ -135,7 +143,7 @@ def convert(
         if opened is None:
             parts = _unnamed(file, found, options, wanted)
             names = Names(None, "label")
-        elif wanted not in _WITH_WORDS and missing in WHOLE_COLUMN:
+        elif wanted not in _WITH_WORDS and options.missing in WHOLE_COLUMN:
             stats, kinds = scan_columns(opened, options, file.name)
             _refuse_long_integers(stats, opened, kinds, file.name)
             return _in_memory(file, path, found, wanted, options, notes)
@@ -146,7 +154,7 @@ def convert(
     finally:  # notes are given even if the conversion fails
         file.close()
         for note in notes:
-            warnings.warn(note.warning(WHO), stacklevel=2)
+            warnings.warn(note.warning(options.who), stacklevel=3)
 
 
 class _Counter:

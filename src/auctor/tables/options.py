@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import Option, ParameterError
@@ -23,14 +24,44 @@ MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent", "keep")
 SKIP = "skip"
 
 
+class ReadKeywords(TypedDict, total=False):
+    """`ReadOptions` as keywords of a function that passes them on."""
+
+    format: str
+    n_threads: int | None
+    chunk_rows: int
+    label: str | int | None
+    schema: Schema | None
+    labelled: bool
+    n_features: int | None
+    zero_based: bool | str
+    header: bool | str
+    delimiter: str | None
+    decimal: str
+    columns: Sequence[str] | None
+    categorical: str
+    buckets: int
+    missing: str
+    drop: Sequence[str]
+    as_category: Sequence[str]
+    as_number: Sequence[str]
+    date: Mapping[str, str]
+    check: bool
+    sample_rows: int
+
+
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a file; the parameters are those of `read_table` and `open_stream`.
+    """How to read a file; `read_table`, `open_stream` and `convert` take these as keywords.
 
     Parameters
     ----------
     who : str
         Name used in error messages.
+    format : str
+        Name of a format, or "auto".
+    n_threads : int, optional
+        Threads that parse svmlight text.
     chunk_rows : int
     label : str or int, optional
     schema : Schema, optional
@@ -55,6 +86,8 @@ class ReadOptions:
     """
 
     who: str
+    format: str = "auto"
+    n_threads: int | None = None
     chunk_rows: int = CHUNK_ROWS
     label: str | int | None = None
     schema: Schema | None = None
@@ -88,6 +121,27 @@ class ReadOptions:
         _check_yes_no(self.who, "zero_based", self.zero_based)
         _check_yes_no(self.who, "header", self.header)
         _check_delimiter(self.who, self.delimiter)
+
+    def by_schema(self, schema: Schema | None, *, labelled: bool = True) -> ReadOptions:
+        """The same options for rows that a schema describes, or whose columns are read as text.
+
+        Only what says how the file is written is kept: the schema says which columns are used, and
+        how they are encoded.
+        """
+        return ReadOptions(
+            self.who,
+            format=self.format,
+            n_threads=self.n_threads,
+            chunk_rows=self.chunk_rows,
+            label=self.label,
+            schema=schema,
+            labelled=labelled,
+            n_features=self.n_features,
+            zero_based=self.zero_based,
+            header=self.header,
+            delimiter=self.delimiter,
+            decimal=self.decimal,
+        )
 
     @property
     def label_column(self) -> str | int | None:

@@ -140,20 +140,11 @@ def read_table(
     >>> table.schema.feature_names
     ('age', 'city=Oslo', 'city=Rome')
     """
-    check_format(WHO, format)
-    kind = np.dtype(np.float64 if dtype is None else dtype)
-    if kind not in (np.float32, np.float64):
-        raise ParameterError(
-            WHO,
-            needs="{option} to be float64 or float32",
-            got=kind,
-            todo="Pass one of these.",
-            option=Option("dtype", bare=True),
-        )
-    check_file(WHO, source)
     options = ReadOptions(
         WHO,
+        format=format,
         chunk_rows=CHUNK_ROWS,
+        n_threads=n_threads,
         label=label,
         schema=schema,
         labelled=labelled,
@@ -172,15 +163,32 @@ def read_table(
         date=date or {},
         check=check,
     )
-    file = Source(source, WHO)
+    return read_file(source, options, dtype=dtype)
+
+
+def read_file(source: Any, options: ReadOptions, *, dtype: npt.DTypeLike | None = None) -> Table:
+    """Read a file into memory as the options say; see `read_table`."""
+    who = options.who
+    check_format(who, options.format)
+    kind = np.dtype(np.float64 if dtype is None else dtype)
+    if kind not in (np.float32, np.float64):
+        raise ParameterError(
+            who,
+            needs="{option} to be float64 or float32",
+            got=kind,
+            todo="Pass one of these.",
+            option=Option("dtype", bare=True),
+        )
+    check_file(who, source)
+    file = Source(source, who)
     notes: list[Note] = []
     try:
-        found = format_to_read(format, file.name, WHO)
-        return read_source(file, found, options, notes, kind, n_threads)
+        found = format_to_read(options.format, file.name, who)
+        return read_source(file, found, options, notes, kind)
     finally:  # notes are given even if reading fails
         file.close()
         for note in notes:
-            warnings.warn(note.warning(WHO), stacklevel=2)
+            warnings.warn(note.warning(who), stacklevel=3)
 
 
 def read_source(
@@ -189,11 +197,10 @@ def read_source(
     options: ReadOptions,
     notes: list[Note],
     kind: Any = np.float64,
-    n_threads: int | None = None,
 ) -> Table:
     """Read an open file; warnings for the user are appended to ``notes``."""
     if format == "svmlight":
-        return _svmlight(file, options, kind, n_threads)
+        return _svmlight(file, options, kind)
     file.keep()
     opened = TABLES[format](file, options)
     if opened is None:
@@ -201,9 +208,9 @@ def read_source(
     return encode_table(opened, file.name, options, kind, notes)
 
 
-def _svmlight(file: Source, options: ReadOptions, kind: Any, n_threads: int | None) -> Table:
+def _svmlight(file: Source, options: ReadOptions, kind: Any) -> Table:
     """A svmlight file as a table."""
-    matrix, labels, first = svmlight_matrix(file, options, kind, n_threads)
+    matrix, labels, first = svmlight_matrix(file, options, kind, options.n_threads)
     return _unnamed(matrix, labels, file.name, options, first)
 
 

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from auctor.core.types import Array
 from auctor.data.matrices import CompressedRows, is_sparse, join_compressed, stacked_rows
 from auctor.data.shards import SHARD_BYTES, ShardNotes, shard_path, write_notes, write_shard
 from auctor.tables.blocks import Chunk
-from auctor.tables.stream import open_stream
+from auctor.tables.options import ReadKeywords, ReadOptions
+from auctor.tables.stream import stream_rows
 
 WHO = "write_shards"
 #: Largest number of different labels. With more, the column is probably a number to predict, not a
@@ -34,7 +35,11 @@ class WrittenShards(NamedTuple):
 
 
 def write_shards(
-    source: Any, folder: AnyPath, *, shard_bytes: int = SHARD_BYTES, **options: Any
+    source: Any,
+    folder: AnyPath,
+    *,
+    shard_bytes: int = SHARD_BYTES,
+    **options: Unpack[ReadKeywords],
 ) -> WrittenShards:
     """Write the rows of a file or a stream as a folder of shards; no folder if it fails.
 
@@ -51,6 +56,13 @@ def write_shards(
     **options
         Options of `open_stream`, such as ``label``.
     """
+    return shard_rows(source, folder, ReadOptions(WHO, **options), shard_bytes=shard_bytes)
+
+
+def shard_rows(
+    source: Any, folder: AnyPath, options: ReadOptions, *, shard_bytes: int = SHARD_BYTES
+) -> WrittenShards:
+    """Write rows, read as the options say, as a folder of shards; see `write_shards`."""
     target = Path(folder)
     if target.exists():
         raise DataError(
@@ -146,7 +158,7 @@ def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
     return np.array([codes[label] for label in distinct.tolist()], dtype=np.float64)[place]
 
 
-def _chunks(source: Any, options: dict[str, Any]) -> Iterator[Chunk]:
+def _chunks(source: Any, options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of a file, or of an object with Arrow record batches."""
     if hasattr(source, "collect_batches"):
         return _of_tables(source.collect_batches(), options)
@@ -157,12 +169,12 @@ def _chunks(source: Any, options: dict[str, Any]) -> Iterator[Chunk]:
 
         arrow = require("pyarrow", extra="cli", who=WHO)
         return _of_tables(arrow.RecordBatchReader.from_stream(source), options)
-    return iter(open_stream(source, **options))
+    return stream_rows(source, options)
 
 
-def _of_tables(tables: Any, options: dict[str, Any]) -> Iterator[Chunk]:
+def _of_tables(tables: Any, options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of Arrow tables, whose columns other than the label must be numbers."""
-    label, row = options.get("label"), 0
+    label, row = options.label, 0
     for given in tables:
         table = given.to_arrow() if hasattr(given, "to_arrow") else given
         names = list(table.schema.names)

@@ -112,9 +112,9 @@ def open_stream(
     ...     print(chunk.labels, chunk.matrix.toarray().tolist())
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]
     """
-    check_format(WHO, format)
     options = ReadOptions(
         WHO,
+        format=format,
         chunk_rows=chunk_rows,
         label=label,
         schema=schema,
@@ -134,7 +134,13 @@ def open_stream(
         date=date or {},
         check=check,
     )
-    return _numbered(_parts(source), format, options)
+    return stream_rows(source, options)
+
+
+def stream_rows(source: Any, options: ReadOptions) -> Iterator[Chunk]:
+    """Chunks of rows, read as the options say; see `open_stream`."""
+    check_format(options.who, options.format)
+    return _numbered(_parts(source), options)
 
 
 def _parts(source: Any) -> Iterable[Any]:
@@ -169,14 +175,14 @@ def check_file(who: str, source: Any) -> None:
         )
 
 
-def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterator[Chunk]:
+def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of all parts, with the number of rows before each; refuses a stream without rows."""
     rows = 0
     indices = Indices(options.first_index)
     columns: tuple[str, ...] | None = None
     for part in parts:
         if is_file(part):
-            chunks = _file_chunks(part, format, options, indices)
+            chunks = _file_chunks(part, options, indices)
         elif options.schema is None:
             chunks = _pair_chunks(part)
         else:
@@ -197,11 +203,11 @@ def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterat
         raise DataError(WHO, needs="some rows", got="an empty stream", todo="Check the source.")
 
 
-def _file_chunks(part: Any, format: str, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
+def _file_chunks(part: Any, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
     """Chunks of one file, read ahead in a thread."""
     source = Source(part, options.who)
     try:
-        found = format_to_read(format, source.name, options.who)
+        found = format_to_read(options.format, source.name, options.who)
         if options.sample_rows and options.schema is None and found in TABLES:
             options = _sampled(source, found, options)
         elif found == "svmlight" and options.missing not in ("auto", "refuse", SKIP):

@@ -12,7 +12,7 @@ from auctor.tables.source import Source
 
 
 def columns_as_text(
-    path: str, format: str, columns: Sequence[str], options: ReadOptions
+    path: str, columns: Sequence[str], options: ReadOptions
 ) -> dict[str, list[str]]:
     """Some columns of a file as text, by name; a missing value is "".
 
@@ -20,8 +20,6 @@ def columns_as_text(
     ----------
     path : str
         A file; standard input cannot be read twice and is refused.
-    format : str
-        As in `auctor.tables.read_table`.
     columns : sequence of str
     options : ReadOptions
     """
@@ -35,7 +33,7 @@ def columns_as_text(
         )
     source = Source(path, who)
     try:
-        kind = format_to_read(format, source.name, who)
+        kind = format_to_read(options.format, source.name, who)
         source.keep()
         opened = TABLES[kind](source, options) if kind in TABLES else None
         names = () if opened is None else opened.names
