@@ -13,6 +13,13 @@ GONE: dict[str, str | None] = {
     "solvers.gaussian.moments.RANK": "solvers.gaussian.forms.RANK",
     "solvers.kinked.cuts.FIRST_SHIFT": "solvers.line_search.FIRST_SHIFT",
     "solvers.kinked.cuts.MOST_SHIFTS": "solvers.line_search.MOST_SHIFTS",
+    "solvers.pays.FEW_ROWS": None,
+    "solvers.pays.SPAN_COLUMNS": None,
+    "solvers.pays.SPAN_DENSITY": None,
+    "solvers.pays.SPAN_RATIO": None,
     "solvers.sparse.block.CROWDED": None,
     "solvers.sparse.block.UNCORRELATED": None,
+    "solvers.wide.row_space.FIRST_STEPS": "solvers.wide.row_space.SPAN_STEPS",
+    "solvers.wide.row_space.NEXT_STEPS": None,
+    "solvers.wide.row_space.REGULAR": None,
 }
