@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+import auctor
 from auctor import LinearRegressor, MetricClassifier
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.losses import Logistic
@@ -123,3 +124,19 @@ def test_score_with_wrong_labels():
 def test_calibration_needs_two_rows_of_a_class():
     model = MetricClassifier(calibrate="sigmoid")
     refuse("two rows of every class", model.fit, X, np.arange(40) == 3, kind=DataError)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        auctor.MetricClassifier,
+        auctor.MetricClassifierCV,
+        auctor.LinearRegressor,
+        auctor.AdditiveClassifier,
+        auctor.AdditiveRegressor,
+        auctor.TableClassifier,
+    ],
+)
+def test_an_unknown_parameter_is_refused_in_the_name_of_the_estimator(kind):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\.__init__\(\) got an unexpected .*'C'"):
+        kind(C=1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +32,8 @@ from auctor.training.targets import Rows, known_labels
 from auctor.training.train_model import FitOptions
 
 
-class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
+@dataclass(eq=False, repr=False)
+class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
     """Classifier with a curve for each column, trained on the metric that you report.
 
     The score of a row is a sum of curves, one for each column: a straight line plus jumps between
@@ -216,7 +217,8 @@ def _judge(model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | 
     return Judge(model.bins.codes(matrix[every]), measure)
 
 
-class AdditiveRegressor(CurveEstimator, AdditiveRegressorParameters, LinearRegressor):
+@dataclass(eq=False, repr=False)
+class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegressor):
     """Additive regression: a curve for each column, fitted by a chosen loss.
 
     Parameters

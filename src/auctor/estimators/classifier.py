@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from sklearn.base import ClassifierMixin
@@ -40,7 +41,25 @@ def check_has_probabilities(estimator: Any) -> None:
         )
 
 
-class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters):  # type: ignore[misc]
+class ClassifierAttributes:
+    """Types of the attributes that a fit sets."""
+
+    classes_: Array
+    pos_label_: Any
+    intercept_: FloatArray
+    threshold_: FloatArray
+    calibrators_: list[Calibrator]
+    solution_: Solution | list[Solution]
+
+
+# The decorator makes a constructor of this name, with the parameters of the base class.
+@dataclass(eq=False, repr=False)
+class MetricClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    ClassifierAttributes,
+    LinearEstimator,
+    ClassifierParameters,
+):
     """Linear classifier that is trained on the metric that you report.
 
     The weights minimise ``loss(X w) + strength * penalty(w)``. The loss, called the surrogate,
@@ -151,13 +170,6 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     >>> model.gap_ < 1e-4
     True
     """
-
-    classes_: Array
-    pos_label_: Any
-    intercept_: FloatArray
-    threshold_: FloatArray
-    calibrators_: list[Calibrator]
-    solution_: Solution | list[Solution]
 
     _for_the_other_kind = "LinearRegressor"
     _parameters: ClassVar[type[LinearParameters]] = ClassifierParameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,19 @@ from auctor.training.parameters import LinearParameters, RegressorParameters
 from auctor.training.train_model import FitOptions, train_regression
 
 
-class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # type: ignore[misc]
+class RegressorAttributes:
+    """Types of the attributes that a fit sets."""
+
+    solution_: Solution
+
+
+@dataclass(eq=False, repr=False)
+class LinearRegressor(
+    RegressorMixin,  # type: ignore[misc]
+    RegressorAttributes,
+    LinearEstimator,
+    RegressorParameters,
+):
     """Linear model ``X w + intercept`` fitted by a chosen loss and penalty.
 
     Minimises the weighted mean of the loss plus ``strength`` times the penalty.
@@ -69,8 +82,6 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
     >>> LinearRegressor("absolute", penalty="none").fit(X, 2 * X.ravel() + 1).coef_.round(3)
     array([2.])
     """
-
-    solution_: Solution
 
     _for_the_other_kind = "MetricClassifier"
     _parameters: ClassVar[type[LinearParameters]] = RegressorParameters

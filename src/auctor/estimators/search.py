@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -55,7 +55,18 @@ def splits_of(
     return splits
 
 
-class MetricClassifierCV(SearchParameters, MetricClassifier):
+class SearchAttributes:
+    """Types of the attributes that a search sets."""
+
+    strengths_: FloatArray
+    scores_: FloatArray
+    strength_: float
+    best_index_: int
+    surrogate_: str
+
+
+@dataclass(eq=False, repr=False)
+class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
     """`MetricClassifier` with its strength and surrogate picked by the metric on held-out rows.
 
     For each fold a warm-started `regularisation_path` is solved on the training rows (one per class
@@ -133,12 +144,6 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     >>> bool(0 < np.count_nonzero(model.coef_) < 20)
     True
     """
-
-    strengths_: FloatArray
-    scores_: FloatArray
-    strength_: float
-    best_index_: int
-    surrogate_: str
 
     _parameters = SearchParameters
 

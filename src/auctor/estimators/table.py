@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +32,23 @@ from auctor.training.table import TableParameters, model_parameters
 TABLE = "the table"
 
 
-class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type: ignore[misc]
+class TableAttributes:
+    """Types of the attributes that a fit sets."""
+
+    classes_: Array
+    pos_label_: Any
+    model_: MetricClassifier
+    schema_: Schema
+    notes_: list[str]
+
+
+@dataclass(eq=False, repr=False)
+class TableClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    TableAttributes,
+    BaseEstimator,  # type: ignore[misc]
+    TableParameters,
+):
     """Classifier of a raw table of numbers, text, dates and missing values.
 
     Columns are encoded as in `auctor.tables.read_table`: numbers and booleans stay, text becomes a
@@ -112,12 +129,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     >>> model.predict(pd.DataFrame({"city": ["Oslo", "Bonn"], "age": [30, None]})).tolist()
     ['no', 'yes']
     """
-
-    classes_: Array
-    pos_label_: Any
-    model_: MetricClassifier
-    schema_: Schema
-    notes_: list[str]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
