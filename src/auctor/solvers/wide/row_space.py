@@ -26,8 +26,7 @@ from auctor.solvers.relay import After, Relay, Stage
 #: case).
 RANK = 1e-7
 #: Most steps in the span of the rows; then the solve moves to all columns. Coordinate ascent on the
-#: dual is slow if one direction dominates the rows. Set by hand; constants.md: insensitive from 10
-#: to 40.
+#: dual is slow if one direction dominates the rows. Set by hand.
 SPAN_STEPS = 20
 #: Relative difference of the columns' scales up to which a `Span` is shared along a path: some
 #: thousand times machine epsilon, a rounding error.
