@@ -7,8 +7,17 @@ from sklearn.base import clone
 
 from auctor import KernelClassifier, KernelRegressor
 from auctor.covariance import SparseInverseCovariance, SparseInverseCovarianceCV
+from auctor.hierarchy import HierarchicalMultiLabel, TopDownClassifier
+from auctor.tune import SearchCV
 
-CLASSES = [KernelClassifier, KernelRegressor, SparseInverseCovariance, SparseInverseCovarianceCV]
+CLASSES = [
+    KernelClassifier,
+    KernelRegressor,
+    SparseInverseCovariance,
+    SparseInverseCovarianceCV,
+    HierarchicalMultiLabel,
+    TopDownClassifier,
+]
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -28,7 +37,7 @@ def test_the_first_parameter_alone_may_be_given_by_position(kind):
         kind("a value", "another")
 
 
-@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("kind", [*CLASSES, SearchCV])
 def test_an_unknown_parameter_is_refused_in_the_name_of_the_class(kind):
     with pytest.raises(TypeError, match=rf"^{kind.__name__}\.__init__.*'colour'"):
         kind(colour="red")

@@ -18,12 +18,13 @@ from auctor.covariance.solve import GraphSolution, Limits, solve_graph
 from auctor.data.matrices import CompressedRows, compressed_rows, dense_array
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
-#: Gap per variable on subsamples, and at the first strengths of folds, where only the order of the
-#: strengths matters. Set by hand: larger ones change edges, smaller ones take longer.
+#: Gap per variable on subsamples, and at the first strengths of folds, where criteria are only
+#: compared with each other. Set by hand: larger gaps change edges, smaller ones take longer.
 LOOSE_TOL = 1e-3
 #: Gap inside folds, as a share of the last change of the mean log-likelihood from one strength to
-#: the next: far from the best strength the order is clear. Source: covariance.md, where the choice
-#: is compared with that of tight solves of all folds at all strengths.
+#: the next: far from the best strength likelihoods differ much, and a larger gap does not change
+#: their order. Source: covariance.md, where the choice is compared with that of tight solves of all
+#: folds at all strengths.
 CLEAR_SHARE = 0.1
 #: Consecutive strengths with less likelihood than the best so far that end the path of the first
 #: fold; set by hand.
@@ -167,7 +168,8 @@ class HeldOut:
     folds : list of pairs of arrays
         Indices of the training rows and of the held-out rows.
     rows : (n, p) array
-        All rows, in the units of the likelihood.
+        All rows, of which the likelihood is computed: the data, or their normal scores if
+        correlations of ranks are fitted.
     centre : bool
         Whether the means of the training rows are subtracted.
     """
@@ -192,7 +194,7 @@ class HeldOut:
         return found
 
     def best(self) -> int:
-        """Index of the strength whose mean is larger than those of its neighbours."""
+        """Index of a strength whose mean likelihood is above those of the strengths beside it."""
         best = self._follow_first()
         changes = np.abs(np.diff(self.values[0, max(best - 1, 0) : best + 2]))
         tol = self._tolerance(float(np.min(changes[np.isfinite(changes)], initial=np.inf)))
@@ -210,7 +212,7 @@ class HeldOut:
         return best
 
     def start(self, at: int) -> FloatArray:
-        """Mean of the folds' models, a starting point for the fit of all rows."""
+        """Mean of the folds' precision matrices, a starting point for the fit of all rows."""
         total = np.zeros_like(self.candidates.S)
         for k in range(len(self.folds)):
             total += dense_array(self.models[k, at])
@@ -238,7 +240,7 @@ class HeldOut:
         return tol if np.isfinite(tol) else LOOSE_TOL
 
     def _judge(self, at: int, which: Sequence[int]) -> None:
-        """Likelihood at one strength for those of the folds that have not tried it."""
+        """Compute the likelihood at one strength on those of the folds that have not tried it."""
 
         def judge(k: int, solution: GraphSolution, deviation: FloatArray | None) -> None:
             train, test = self.folds[k]
@@ -260,7 +262,8 @@ def choose_by_likelihood(
 ) -> ChosenStrength:
     """The strength with the largest mean log-likelihood of held-out rows.
 
-    ``held_rows`` are all rows in the units of the likelihood.
+    The likelihood is that of ``held_rows``: all rows, or their normal scores if correlations of
+    ranks are fitted.
     """
     held = HeldOut(candidates, folds, held_rows, centre)
     best = held.best()
@@ -275,9 +278,10 @@ def choose_by_ebic(candidates: Candidates, gamma: float) -> ChosenStrength:
 
 
 def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> ChosenStrength:
-    """The smallest strength before the mean variance of the edges over subsamples is large.
+    """The smallest strength whose edges are nearly the same on all subsamples (StARS).
 
-    Strengths after the first one whose edges are unstable are not tried; their value is NaN.
+    Strengths are tried in decreasing order, up to the first one whose edges differ by more than
+    `INSTABILITY`. The values of all later strengths are NaN.
     """
     n, p = candidates.rows.shape
     # Subsamples of 10 sqrt(n) rows (Liu, Roeder, Wasserman, 2010), but not nearly all of them.

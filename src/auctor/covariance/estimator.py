@@ -171,7 +171,7 @@ class SparseInverseCovariance(GraphEstimator):
     location_ : (p,) array
         Means of the columns.
     gap_ : float
-        Certified bound on the objective less its minimum.
+        Certified upper bound of the objective minus its minimum.
     n_iter_ : int
         Most iterations of any connected component.
     solution_ : GraphSolution

@@ -121,8 +121,8 @@ def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) 
         raise DataError(
             who,
             needs="{option} >= 0",
-            got="NaN or negative ones",
-            todo="Correct them.",
+            got="NaN or negative numbers",
+            todo="Replace them; 0 leaves a pair free, and infinity forbids it.",
             option=Option("weights", bare=True),
         )
     # Weights must be exactly symmetric: name the first pair that is not.

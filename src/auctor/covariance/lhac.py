@@ -22,7 +22,8 @@ class LhacMatrix(Lhac):
     memory, rho, active_set, inner, inner_rate, order, theta_shrink, prox, growth
         As for `Lhac`.
     scaling : float in [0, 1]
-        The model starts from the second derivatives at the best diagonal matrix to this power.
+        The model starts from the second derivatives at the best diagonal matrix, raised to this
+        power: 0 is the identity.
 
     References
     ----------

@@ -75,8 +75,8 @@ def covariance_path(
 
     All screening is safe: connected components are exact, and `NewtonCd` works on the entries that
     are nonzero or violate optimality, found anew in every step at a cost of O(p^2). A sequential
-    strong rule would not help: from the last solution it keeps all entries whose gradient is at
-    least twice the new strength less the old one, and these include the entries of `NewtonCd`.
+    strong rule would not help: it keeps every entry whose gradient at the last solution is at least
+    ``2 * (new strength) - (old strength)`` in size, and these include the entries of `NewtonCd`.
 
     Parameters
     ----------

@@ -256,7 +256,7 @@ class GraphProblem(Problem):
         return W
 
     def certificate(self, point: Point, dual: Point | None = None) -> Certificate:
-        """The duality gap with the dual point of the class's notes; infinite if indefinite."""
+        """The duality gap, from the dual point in the notes; infinite if that is indefinite."""
         Z = np.empty_like(self.loss.S)
         kernels.dual_point(self.loss.S, point.w, point.dscores, self.penalty.strengths, Z)
         factor = factorise(Z)

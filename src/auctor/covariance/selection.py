@@ -32,7 +32,8 @@ class SparseInverseCovarianceCV(GraphEstimator):
     Parameters
     ----------
     strengths : int or array
-        Strengths to try: a list, or a number of them from the empty graph's to a tenth of it.
+        Strengths to try, or their number: then from the strength at which the graph is empty down
+        to a tenth of it.
     criterion : {"likelihood", "ebic", "stability"}
         Log-likelihood of held-out rows, which predicts best and keeps many weak edges; the extended
         Bayesian information criterion, which estimates the true graph; or the smallest strength
@@ -40,7 +41,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
     cv : int, splitter or iterable
         Folds for "likelihood".
     ebic_gamma : float in [0, 1]
-        Weight of the number of possible graphs; 0 is the usual BIC.
+        Weight of the term for the number of possible graphs in "ebic"; 0 is the usual BIC.
     refit_graph : bool
         Whether the chosen graph is fitted again without a penalty.
     random_state : int or Generator, optional
@@ -133,7 +134,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
                 who,
                 needs="{option} >= 0",
                 got=f"{self.strengths!r}",
-                todo="Pass a few of them.",
+                todo="Pass one or more such numbers.",
                 option=Option("strengths", bare=True),
             )
         return grid

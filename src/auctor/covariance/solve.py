@@ -30,8 +30,8 @@ SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
 SINGULAR = 1e-10
 #: Correlation of two columns from which a warning about convergence names them; set by hand.
 NEARLY_EQUAL = 0.99
-#: Factor on the smallest strength known to be enough for an indefinite covariance, in the strength
-#: that an error proposes: at the smallest itself the solution may be without bound. Set by hand.
+#: An error for an indefinite covariance proposes this many times the smallest strength known to be
+#: enough: at that strength itself the objective may still fall without bound. Set by hand.
 ABOVE_LEAST = 1.5
 #: Strength that an error proposes for a singular covariance, as a share of the largest covariance;
 #: set by hand.
@@ -49,9 +49,9 @@ class GraphSolution:
     covariance : (p, p) array
         Its inverse.
     value : float
-        Objective F at the precision.
+        Objective at the precision, with the penalty.
     gap : float
-        Certified bound on F less its minimum, recomputed at the end.
+        Certified upper bound of ``value`` minus the smallest objective, recomputed at the end.
     tol : float
         The requested gap.
     status : Status
@@ -245,7 +245,7 @@ def solve_component(
 
 
 def feasible_start(graph: GraphProblem, start: FloatArray) -> FloatArray | None:
-    """The packed triangle of a starting matrix; ``None`` if F is infinite there."""
+    """The packed triangle of a starting matrix; ``None`` if the objective is infinite there."""
     w = pack(start)
     factor = factorise(unpack(w, graph.size))
     if factor is None or not np.isfinite(graph.values(w, factor)).all():
@@ -301,7 +301,7 @@ def positive_definite(matrix: FloatArray) -> bool:
 
 
 def check_free_pairs(who: str, S: FloatArray, penalties: Penalties) -> None:
-    """Raise `DataError` for a singular covariance without penalties: F has no minimum."""
+    """Raise `DataError` for a singular covariance without penalties: there is no minimum."""
     if penalties.pairs.any() or S.shape[0] == 1:
         return
     if not positive_definite(S + np.diag(penalties.diagonal)):
@@ -309,9 +309,9 @@ def check_free_pairs(who: str, S: FloatArray, penalties: Penalties) -> None:
 
 
 def check_bounded(who: str, S: FloatArray, penalties: Penalties, solution: GraphSolution) -> None:
-    """Raise `DataError` if F has no minimum; checked if a solve found no lower bound.
+    """Raise `DataError` if the objective has no minimum; checked after a solve of infinite gap.
 
-    F has a minimum exactly if some positive definite Z has the diagonal of S and
+    There is a minimum exactly if some positive definite Z has the diagonal of S and
     ``|Z_ij - S_ij| <= strength_ij``. The candidate is S with all covariances reduced by the same
     share, as far as the penalties allow; it works whenever S has no negative eigenvalue.
     """
@@ -342,7 +342,7 @@ def unbounded(who: str, S: FloatArray) -> DataError:
     return DataError(
         who,
         needs="penalties under which the objective has a minimum",
-        got="a singular or indefinite covariance with too small ones: F falls without bound",
+        got="a singular or indefinite covariance with smaller ones: it falls without bound",
         todo=f"Any {{option}} above {enough:.3g} works for all pairs; try {first:.3g}.",
         option="strength",
     )

@@ -43,15 +43,15 @@ class Decoder(ABC):
     candidates: ClassVar[tuple[float, ...]] = ()
     #: Whether the best candidate is then improved by a search.
     searched: ClassVar[bool] = False
-    #: Numbers that the search looks for: "one", one per "level" or one per "label". Without a type,
-    #: so that only decoders that let the user choose have a field of this name.
+    #: Numbers that the search looks for: "one", one per "level" or one per "label". An attribute
+    #: without a type is no parameter: decoders that let the user choose declare it with a type.
     each = "one"
     #: The search: "dfo" or "subgradient".
     search = "dfo"
 
     @abstractmethod
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
 
     def variants(self) -> tuple[Decoder, ...]:
         """Decoders that tuning compares, each at all candidates of the parameter."""
@@ -113,7 +113,7 @@ class Flat(Decoder):
     searched: ClassVar[bool] = True
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         u = check_scores("Flat", scores, taxonomy)
         on: Array = u >= level_weights(self.threshold, taxonomy, "Flat", "threshold")
         return on
@@ -124,7 +124,7 @@ class LeafReduce(Flat):
     """A label is predicted if it or any of its descendants reaches its threshold."""
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         on = super().decode(scores, taxonomy)
         kernels.any_below(on, *taxonomy.parents)
         return on
@@ -135,7 +135,7 @@ class RootMap(Flat):
     """A label is predicted if it and all its ancestors reach their thresholds."""
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         on = super().decode(scores, taxonomy)
         kernels.all_above(on, *taxonomy.parents)
         return on
@@ -163,7 +163,7 @@ class HierarchicalOperator(Decoder):
     References
     ----------
     Jenatton, Mairal, Obozinski, Bach 2011; Tang, Big data optimization in machine learning, Lehigh
-    2016, chapter 3; its listing has unsquared factors where their squares are needed.
+    2016, chapter 3, where the factors of the listing must be squared.
     """
 
     phi: Any = 0.5
@@ -176,7 +176,7 @@ class HierarchicalOperator(Decoder):
     searched: ClassVar[bool] = True
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         return self.prox(scores, taxonomy)[1]
 
     def prox(self, scores: Any, taxonomy: Taxonomy) -> tuple[FloatArray, Array]:
@@ -276,7 +276,7 @@ class ExpectedF(Decoder):
         return tuple(replace(self, coherence=one) for one in COHERENCE)
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         check_real("ExpectedF", "beta", self.beta, low=0.0, open_low=True)
         check_real("ExpectedF", "temper", self.temper, low=0.0, open_low=True)
         check_choice("ExpectedF", "coherence", self.coherence, COHERENCE)
@@ -300,7 +300,7 @@ class TopK(Decoder):
     k: int = 3
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         check_int("TopK", "k", self.k, low=1)
         p = coherent("TopK", scores, taxonomy)
         on = np.zeros(p.shape, dtype=bool)
@@ -322,7 +322,7 @@ class MandatoryLeaf(Decoder):
     path: bool = True
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
-        """A 0/1 matrix (n, n_nodes)."""
+        """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         u = check_scores("MandatoryLeaf", scores, taxonomy)
         if self.path:
             u = path_means(np.log(np.clip(u, 1e-12, None)), taxonomy)

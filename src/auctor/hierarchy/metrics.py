@@ -136,7 +136,7 @@ def jaccard(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
 
 
 def hamming(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
-    """Share of entries that differ."""
+    """Share of the (row, label) entries in which the true and the predicted sets differ."""
     a, b = check_sets("hamming", truth, predicted)
     weight = row_weights("hamming", sample_weight, a.shape[0])
     return float(np.average((a != b).mean(axis=1), weights=weight))

@@ -45,6 +45,8 @@ class MultiLabelParameters:
     random_state: Any = None
 
 
+# A dataclass of its own, so that errors on unknown parameters name this class.
+@dataclass(eq=False, repr=False)
 class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     """Multi-label classifier whose label sets are consistent with a taxonomy.
 
@@ -73,10 +75,11 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     tune : bool
         Whether the decoder's parameter is tuned.
     calibrate : bool
-        Whether scores are calibrated, per label if it has enough rows. Otherwise scores are taken
-        as log-odds.
+        Whether scores are calibrated to log-odds on held-out rows. A label with ten rows, and as
+        many rows without it, has its own calibration; all others share one. Without calibration
+        the scores are taken as log-odds.
     cv : int >= 2
-        Folds of the calibration and the tuning. Without both, there are no fits of folds.
+        Folds of the calibration and the tuning; not used if neither is wanted.
     broken : {"close", "refuse"}
         Whether rows of a 0/1 matrix with a label but without its parent get the parent or raise an
         error.

@@ -146,8 +146,8 @@ def train_parents(
 ) -> NodeModels:
     """Train a multinomial model for every parent, in parallel on threads.
 
-    Where rows end at the parent, ending is one more class, whose score is subtracted from the
-    others, so that it is 0.
+    If some rows end at a parent, ending there is one more class. Its score is subtracted from those
+    of the children, so that the score of ending is 0.
     """
     jobs = [
         partial(_train_parent, data, task, settings, weight, Node(int(level), data.n_columns))
@@ -203,7 +203,7 @@ def _train(
     weight: FloatArray | None,
     node: Node,
 ) -> Weights:
-    """Train the binary model of a node; trivial without positives or negatives."""
+    """Train the binary model of a node; without positives or negatives its score is a constant."""
     positive = task.positive > 0.0
     own = weight if weight is None or task.rows is None else weight[task.rows]
     heavy = np.ones(positive.size, dtype=bool) if own is None else own > 0.0

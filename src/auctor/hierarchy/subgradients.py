@@ -1,4 +1,4 @@
-"""Weights of the hierarchical norm by subgradient ascent on a smooth objective of the prox."""
+"""Subgradient ascent for the weights of the hierarchical norm, on a smooth objective."""
 
 from __future__ import annotations
 

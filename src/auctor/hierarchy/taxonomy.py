@@ -214,7 +214,7 @@ class Taxonomy:
                 WHO,
                 needs="one parent for every label",
                 got="a label with several",
-                todo="Use a method for directed acyclic graphs.",
+                todo="Use HierarchicalMultiLabel, whose labels may have several parents.",
             )
         found = np.full(self.n_nodes, -1, dtype=np.int64)
         has = np.diff(self.parents.start) == 1

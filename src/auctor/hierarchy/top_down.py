@@ -66,6 +66,8 @@ class TopDownParameters:
     random_state: Any = None
 
 
+# A dataclass of its own, so that errors on unknown parameters name this class.
+@dataclass(eq=False, repr=False)
 class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameters):  # type: ignore[misc]
     """Classifier with a model per node, or per parent, that predicts a path from the top.
 

@@ -60,6 +60,8 @@ class SearchCVParameters:
     on_step: Callable[[dict[str, Any]], object] | None = None
 
 
+# A dataclass of its own, so that errors on unknown parameters name this class.
+@dataclass(eq=False, repr=False)
 class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
     """Tune parameters by cross-validation in few evaluations.
 
