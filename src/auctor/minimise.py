@@ -29,7 +29,7 @@ NO_WEIGHTS: FloatArray = np.empty(0)
 OnStep = Callable[[Step], bool | None]
 
 
-class State(Protocol):
+class StateLike(Protocol):
     """The fields of a solver's state that the loop reads; defaults in `solvers.base.State`."""
 
     @property
@@ -53,7 +53,7 @@ class State(Protocol):
         """Whether no further progress is possible."""
 
 
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=StateLike)
 
 
 class Solver(Protocol[S]):
@@ -164,7 +164,7 @@ def minimise(
     if max_seconds is not None:
         check_real("minimise", "max_seconds", max_seconds, low=0.0)
     check_needs(problem, solver)
-    run = _Run(problem, solver, tol, on_step)
+    run = _Solve(problem, solver, tol, on_step)
     budget = math.inf if max_seconds is None else max_seconds
     with quiet_blas():
         status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng), state)
@@ -181,7 +181,7 @@ def _interrupted(error: BaseException | None) -> bool:
     return isinstance(error, KeyboardInterrupt)
 
 
-class _Run:
+class _Solve:
     """One solve in progress: the best point, the trace, the clock."""
 
     def __init__(
@@ -240,11 +240,11 @@ class _Run:
                 return state
         return self.solver.init(self.problem, w, rng)
 
-    def freeze(self, state: State) -> bytes | None:
+    def freeze(self, state: StateLike) -> bytes | None:
         """The state and the best lower bound as bytes."""
         return freeze((type(self.solver).__name__, state, self.bound), self.problem)
 
-    def observe(self, state: State) -> Status | None:
+    def observe(self, state: StateLike) -> Status | None:
         """Record a state; returns a status if the solve is over, otherwise None."""
         point = state.point
         if not math.isfinite(point.value):
@@ -272,7 +272,7 @@ class _Run:
             return Status.STOPPED
         return Status.STALLED if state.stalled else None
 
-    def assess(self, state: State) -> Certificate:
+    def assess(self, state: StateLike) -> Certificate:
         """The gap at a state: from the solver's own lower bound if it has one, or by duality."""
         if state.violation is not None:
             return Certificate(state.violation, False)
@@ -297,7 +297,7 @@ class _Run:
         now, before = self.problem.counts, self.before
         return now.passes - before.passes, now.evaluations - before.evaluations
 
-    def record(self, point: Point, certificate: Certificate, state: State) -> bool:
+    def record(self, point: Point, certificate: Certificate, state: StateLike) -> bool:
         """Append to the trace and call ``on_step``; returns whether that asks to stop."""
         passes, evaluations = self.work()
         step = Step(

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from auctor import MetricClassifier, StreamingAUC, metrics
 from auctor.core.rng import as_rng
-from auctor.core.types import Columns
+from auctor.core.types import CompressedColumns
 from auctor.data import as_data
 from auctor.losses import PairwiseHinge
 from auctor.minimise import minimise
@@ -47,7 +47,7 @@ def filled(rows, labels, *, room, latest=False, sizes=(10**9,), weight=None):
         part = as_data(rows[low:high], labels[low:high]).row_lines()
         own = np.asarray(labels[low:high], dtype=float)
         args = (own, weight[low:high], 0, high - low)
-        memory.add_rows(state, Columns(*part), *args, room=room, latest=latest)
+        memory.add_rows(state, CompressedColumns(*part), *args, room=room, latest=latest)
         low = high
     return state
 

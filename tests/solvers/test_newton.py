@@ -21,7 +21,7 @@ from auctor.losses import (
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.problem.hessian import RowParts
+from auctor.problem.hessian import RowSampling
 from auctor.solvers import Exact, Lbfgs, LbfgsThenNewton, Newton, choose
 from auctor.solvers.smooth.conjugate import conjugate_gradient
 
@@ -188,7 +188,7 @@ def test_sampled_matrices_know_rare_columns(loss):
 def test_odds_of_rows_are_kept_while_the_curvature_stays():
     problem = Problem(Logistic(), L2(1e-6), as_data(RARE, RARE_Y))
     direction = 0.05 * np.random.default_rng(0).normal(size=problem.n_params)
-    kept = RowParts()
+    kept = RowSampling()
     totals, passes = [], []
     for length in (0.0, 0.2, 10.0):
         hessian = problem.hessian(problem.evaluate(length * direction), kept)

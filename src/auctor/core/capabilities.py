@@ -160,7 +160,7 @@ class ByRows(NamedTuple):
     constant: float
 
 
-class ThresholdLoss(Loss, Protocol):
+class LossByRows(Loss, Protocol):
     """A loss on sets of rows that is a row loss for a given threshold: `Offers.THRESHOLD`."""
 
     def by_rows(self, target: Target) -> ByRows:
@@ -224,7 +224,7 @@ COMPILED: Capability[Loss, PointwiseLoss] = loss_capability(
     "a compiled form per row", _flagged(Offers.COMPILED)
 )
 PAIRED: Capability[Loss, PairLoss] = loss_capability("a form over pairs", _flagged(Offers.PAIRS))
-THRESHOLDED: Capability[Loss, ThresholdLoss] = loss_capability(
+THRESHOLDED: Capability[Loss, LossByRows] = loss_capability(
     "a form over rows with a threshold", _flagged(Offers.THRESHOLD)
 )
 SCALE_INVARIANT: Capability[Loss, ScaleInvariantLoss] = loss_capability(

@@ -7,7 +7,7 @@ from typing import Protocol
 from auctor.core.needs import Access, Coupling, Offers, Splits
 from auctor.core.types import (
     BlockSpec,
-    Columns,
+    CompressedColumns,
     DuplicateRows,
     FloatArray,
     IntArray,
@@ -91,7 +91,7 @@ class RowAccess(Stored, Protocol):
     def differences(self, first: IntArray, second: IntArray) -> FullData:
         """One row ``X[i] - X[j]`` per pair, without a target."""
 
-    def row_lines(self) -> Columns:
+    def row_lines(self) -> CompressedColumns:
         """Compressed rows, ``indptr`` and ``indices`` unsigned."""
 
     def row_lengths(self, scale: FloatArray) -> FloatArray:
@@ -104,10 +104,10 @@ class RowAccess(Stored, Protocol):
 class ColumnAccess(Stored, Protocol):
     """Access to single columns, for coordinate kernels: `Access.COLUMNS`."""
 
-    def columns(self) -> Columns:
+    def columns(self) -> CompressedColumns:
         """All columns in compressed form."""
 
-    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+    def some_columns(self, index: IntArray, share: float) -> CompressedColumns | None:
         """Only the columns ``index``; ``None`` if they hold more than this share of all entries."""
 
 

@@ -131,7 +131,7 @@ class Target:
         >>> Target(np.array([1.0, -1.0]), np.array([3.0, 1.0])).share
         array([0.75, 0.25])
         """
-        return self._found_share() if self.compact else self._kept_share
+        return self._found_share() if self.has_byte_labels else self._kept_share
 
     @cached_property
     def _kept_share(self) -> FloatArray:
@@ -151,7 +151,7 @@ class Target:
         return float(self.n_rows if self.weight is None else self.weight.sum())
 
     @property
-    def compact(self) -> bool:
+    def has_byte_labels(self) -> bool:
         """Whether the labels are int8."""
         return self.y.dtype == np.int8
 
@@ -187,7 +187,7 @@ class Target:
         >>> [(rows.stop, part.y, part.share) for rows, part in target.parts()]
         [(2, array([ 1., -1.]), array([0.5, 0.5]))]
         """
-        if not self.compact:
+        if not self.has_byte_labels:
             yield slice(0, self.n_rows), self
             return
         for low in range(0, self.n_rows, PART_ROWS):
@@ -202,7 +202,7 @@ class Target:
 
         Row numbers take eight bytes each, so that those of a compact target are not cached.
         """
-        return self._found_classes() if self.compact else self._kept_classes
+        return self._found_classes() if self.has_byte_labels else self._kept_classes
 
     @cached_property
     def _kept_classes(self) -> ClassSplit:
@@ -237,7 +237,8 @@ class Target:
         >>> Target(y, groups=groups).pairs.negative.weight
         array([0.5, 0.5])
         """
-        return self._found_pairs() if self.compact and self.groups is None else self._kept_pairs
+        large = self.has_byte_labels and self.groups is None
+        return self._found_pairs() if large else self._kept_pairs
 
     @cached_property
     def _kept_pairs(self) -> PairSplit:
@@ -350,10 +351,10 @@ class TreeSpec(NamedTuple):
     weight: FloatArray
 
 
-class Columns(NamedTuple):
+class CompressedColumns(NamedTuple):
     """Compressed columns for coordinate kernels, ``indptr`` and ``indices`` unsigned.
 
-    Dense columns store every row.
+    Dense columns store every row. Compressed rows are the compressed columns of the transpose.
     """
 
     indptr: Array

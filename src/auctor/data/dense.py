@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from auctor.core.cost import product_passes
-from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
+from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, Target
 from auctor.data.blocks import MOST_BLOCKS, InMemory, mirrored
 from auctor.kernels.linalg import products as linear
 from auctor.kernels.linalg import several
@@ -165,11 +165,11 @@ class Dense(InMemory):
         return Dense(X, self.target, n_threads=self.n_threads)
 
     @cached_property
-    def _row_lines(self) -> Columns:
+    def _row_lines(self) -> CompressedColumns:
         lines = self._lines if self.by_rows else np.ascontiguousarray(self._lines.T)
         return compressed(lines)
 
-    def row_lines(self) -> Columns:
+    def row_lines(self) -> CompressedColumns:
         """Compressed rows, every column stored."""
         return self._row_lines
 
@@ -214,14 +214,14 @@ class Dense(InMemory):
         return Dense(rows, Target(np.empty(0)), n_threads=self.n_threads)
 
     @cached_property
-    def _columns(self) -> Columns:
+    def _columns(self) -> CompressedColumns:
         return compressed(np.ascontiguousarray(self._lines.T) if self.by_rows else self._lines)
 
-    def columns(self) -> Columns:
+    def columns(self) -> CompressedColumns:
         """Compressed columns, every row stored; one transposed copy, made once, for C order."""
         return self._columns
 
-    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+    def some_columns(self, index: IntArray, share: float) -> CompressedColumns | None:
         """A copy of the columns ``index``, or None if they hold more than this share of entries."""
         if index.size > share * self.n_columns:
             return None
@@ -241,9 +241,9 @@ def _strips_gram(X: Array, root: FloatArray, middle: FloatArray) -> FloatArray:
     return gram
 
 
-def compressed(lines: Array) -> Columns:
+def compressed(lines: Array) -> CompressedColumns:
     """Contiguous lines in compressed form: every entry stored, in order."""
     count, size = lines.shape
     kind = np.uint32 if lines.size < 2**32 else np.uint64
     indptr = (np.arange(count + 1) * size).astype(kind)
-    return Columns(indptr, np.tile(np.arange(size, dtype=kind), count), lines.reshape(-1))
+    return CompressedColumns(indptr, np.tile(np.arange(size, dtype=kind), count), lines.reshape(-1))

@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.needs import Access
 from auctor.core.protocols import Data, FullData
-from auctor.core.types import Columns, DuplicateRows, FloatArray, IntArray, Target
+from auctor.core.types import CompressedColumns, DuplicateRows, FloatArray, IntArray, Target
 
 
 class Emptied:
@@ -94,7 +94,7 @@ class Emptied:
         """One row ``X[i] - X[j]`` per pair, without a target."""
         return Emptied(self._data.differences(first, second), self._empty)
 
-    def row_lines(self) -> Columns:
+    def row_lines(self) -> CompressedColumns:
         """Compressed rows, ``indptr`` and ``indices`` unsigned."""
         lines = self._data.row_lines()
         return lines._replace(values=lines.values * self._kept[lines.indices])
@@ -107,11 +107,11 @@ class Emptied:
         """``Z @ diag(scale) @ Z.T`` for ``Z = X[index] - middle``; middle is 0 where X is empty."""
         return self._data.row_gram(index, self._kept * scale, middle)
 
-    def columns(self) -> Columns:
+    def columns(self) -> CompressedColumns:
         """All columns in compressed form."""
         return self._emptied(self._data.columns(), self._empty)
 
-    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+    def some_columns(self, index: IntArray, share: float) -> CompressedColumns | None:
         """Only the columns ``index``; ``None`` if they hold more than this share of all entries."""
         found = self._data.some_columns(index, share)
         if found is None:
@@ -119,7 +119,7 @@ class Emptied:
         return self._emptied(found, np.flatnonzero(np.isin(index, self._empty)))
 
     @staticmethod
-    def _emptied(columns: Columns, empty: IntArray) -> Columns:
+    def _emptied(columns: CompressedColumns, empty: IntArray) -> CompressedColumns:
         """Compressed columns with zeros in the columns at the positions ``empty``."""
         values = columns.values.copy()
         for j in empty.tolist():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from auctor.core.types import Array, Columns, FloatArray, IntArray
+from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray
 
 #: A matrix of which each row stores its nonzero entries and their columns (CSR).
 CompressedRows = csr_array
@@ -112,7 +112,7 @@ def largest_size(matrix: Any) -> float:
     return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))
 
 
-def from_lines(lines: Columns, n: int) -> Any:
+def from_lines(lines: CompressedColumns, n: int) -> Any:
     """The matrix of n compressed rows: an array if many entries are nonzero, otherwise CSR.
 
     Without column indices, all rows must have the same length and columns 0, 1, and so on.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
+from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, Target
 from auctor.data.blocks import InMemory, mirrored
 from auctor.data.dense import Dense
 from auctor.kernels.descent import coordinate
@@ -172,10 +172,10 @@ class Sparse(InMemory):
         return Sparse(made, self.target, n_threads=self.n_threads), kept
 
     @cached_property
-    def _row_lines(self) -> Columns:
-        return Columns(*(self._parts if self.by_rows else unsigned(self._X.tocsr())))
+    def _row_lines(self) -> CompressedColumns:
+        return CompressedColumns(*(self._parts if self.by_rows else unsigned(self._X.tocsr())))
 
-    def row_lines(self) -> Columns:
+    def row_lines(self) -> CompressedColumns:
         """Compressed rows; one transposed copy, made once, for CSC data."""
         return self._row_lines
 
@@ -214,10 +214,10 @@ class Sparse(InMemory):
         return Sparse(X[first] - X[second], Target(np.empty(0)), n_threads=self.n_threads)
 
     @cached_property
-    def _columns(self) -> Columns:
-        return Columns(*(unsigned(self._X.tocsc()) if self.by_rows else self._parts))
+    def _columns(self) -> CompressedColumns:
+        return CompressedColumns(*(unsigned(self._X.tocsc()) if self.by_rows else self._parts))
 
-    def columns(self) -> Columns:
+    def columns(self) -> CompressedColumns:
         """Compressed columns; one transposed copy, made once, for CSR data."""
         return self._columns
 
@@ -228,7 +228,7 @@ class Sparse(InMemory):
         coordinate.count_columns(self._parts[1], counts)
         return counts
 
-    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+    def some_columns(self, index: IntArray, share: float) -> CompressedColumns | None:
         """A copy of the columns ``index``, or None if they hold more than this share of entries."""
         if not self.by_rows:
             return None
@@ -242,7 +242,7 @@ class Sparse(InMemory):
         rows = np.empty(start[-1], dtype=indices.dtype)
         entries = np.empty(start[-1], dtype=values.dtype)
         coordinate.extract_columns(*self._parts, slot, start[:-1].copy(), rows, entries)
-        return Columns(start.astype(indptr.dtype), rows, entries)
+        return CompressedColumns(start.astype(indptr.dtype), rows, entries)
 
 
 def unsigned(X: Any) -> tuple[Array, Array, Array]:

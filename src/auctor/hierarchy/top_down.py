@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError, Option, ParameterError
-from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
+from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.matrices import is_dense
 from auctor.hierarchy.base import HierarchicalEstimator
@@ -399,7 +399,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
         kernels.path_scores(z, *self._tree(), *self._rules(), path, end)
         return end
 
-    def _descend(self, rows: Columns, out: IntArray) -> None:
+    def _descend(self, rows: CompressedColumns, out: IntArray) -> None:
         """Greedy descent or beam search, in which only children of visited nodes are scored."""
         start, child, top, seen = self._tree()
         coef, starts, columns, values, intercept = self._log_odds_weights()

@@ -24,7 +24,7 @@ MOST_STEPS = 50
 MOST_HALVINGS = 30
 
 
-class _Fitted(NamedTuple):
+class _AtOffsets(NamedTuple):
     """The loss at its offsets, with the probabilities (n, K) and the shares of the rows."""
 
     value: float
@@ -94,14 +94,14 @@ class Softmax(BaseLoss):
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        found = self._fitted(scores, target)
+        found = self._at_offsets(scores, target)
         slopes = found.probability
         kernels.to_slopes(slopes, self._table(target.wide_y), found.share)
         return found.value, slopes.ravel()
 
     def offsets_at(self, scores: FloatArray, target: Target) -> FloatArray:
         """The best offsets of the classes at some scores, with a mean of 0."""
-        return self._fitted(scores, target).offset
+        return self._at_offsets(scores, target).offset
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Weighted mean of ``sum_k q_k log q_k`` with the probabilities q that give the slopes."""
@@ -124,7 +124,7 @@ class Softmax(BaseLoss):
         share: FloatArray = self._table(target.share).sum(axis=1)
         return share
 
-    def _fitted(self, scores: FloatArray, target: Target) -> _Fitted:
+    def _at_offsets(self, scores: FloatArray, target: Target) -> _AtOffsets:
         """The loss at the best offsets, by damped Newton steps in a kernel."""
         table, y, share = self._table(scores), self._table(target.wide_y), self._row_shares(target)
         p = np.empty(table.shape)
@@ -133,7 +133,7 @@ class Softmax(BaseLoss):
             value = kernels.fit_offsets(table, y, share, offset, p, MOST_STEPS, MOST_HALVINGS)
         else:
             value = kernels.log_loss(table, y, share, offset, p)
-        return _Fitted(value, offset, p, share)
+        return _AtOffsets(value, offset, p, share)
 
 
 def one_hot(codes: IntArray, n_classes: int, weight: FloatArray | None = None) -> Target:

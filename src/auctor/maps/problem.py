@@ -14,7 +14,7 @@ from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
 from auctor.maps.base import MapRows, ScoreMap, Tangent
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import Hessian, RowParts
+from auctor.problem.hessian import Hessian, RowSampling
 
 #: Needs that a score map can provide: for solvers with line searches or batches of rows.
 OFFERED = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY | Need.ROW_LOSS
@@ -151,7 +151,7 @@ class MapProblem(Problem):
         self.counts.passes += 1
         return self.join(tangent.gradient(dscores), float(dscores.sum()))
 
-    def hessian(self, point: Point, kept: RowParts | None = None) -> Hessian:
+    def hessian(self, point: Point, kept: RowSampling | None = None) -> Hessian:
         """The Gauss-Newton matrix ``J' C J``, with C the curvature of the loss, plus the ridge."""
         # The linearised problem: its data matrix is the Jacobian.
         near = Problem(

@@ -15,7 +15,7 @@ from auctor import metrics
 from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import DataError, DataTypeError, DataWarning, Option, ParameterError
 from auctor.core.rng import as_rng
-from auctor.core.types import Array, Columns, FloatArray, Target
+from auctor.core.types import Array, CompressedColumns, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
 from auctor.data.coerce import check_weight
 from auctor.data.matrices import finite_rows
@@ -116,7 +116,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         """State before the first row, for d columns."""
         raise NotImplementedError
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         """Update the state by rows with labels -1 and +1, in their order."""
         raise NotImplementedError
 

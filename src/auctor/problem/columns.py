@@ -33,7 +33,7 @@ PROBES = 16
 NO_COLUMNS: IntArray = np.empty(0, dtype=np.int64)
 
 
-class Moments(NamedTuple):
+class ColumnMoments(NamedTuple):
     """Weighted mean, mean square and variance of every column."""
 
     mean: FloatArray
@@ -78,18 +78,18 @@ class ColumnStatistics:
         self._counts.passes += 1
         return self._exact.square_gradient(h)
 
-    def moments(self, share: FloatArray) -> Moments:
+    def moments(self, share: FloatArray) -> ColumnMoments:
         """Mean (0 unless ``free``), mean square, and variance around that mean."""
         self._counts.passes += 1
         mean = float(self.free) * self._data.gradient(share)
         if self.exact:
             square = self.weighted_squares(share)
-            return Moments(mean, square, square - mean * mean)
+            return ColumnMoments(mean, square, square - mean * mean)
         variance = self._second_moments(share, mean)
-        return Moments(mean, variance + mean * mean, variance)
+        return ColumnMoments(mean, variance + mean * mean, variance)
 
     @cached_property
-    def own(self) -> Moments:
+    def own(self) -> ColumnMoments:
         """Moments under the weights of the rows."""
         return self.moments(self._data.target.share)
 

@@ -55,8 +55,8 @@ DRIFT = 2.0
 
 
 @dataclass
-class RowParts:
-    """``sum_j x_ij^2 / H_jj`` of every row, and the total curvature at that time."""
+class RowSampling:
+    """What rows are sampled by: ``sum_j x_ij^2 / H_jj`` of each, at some total curvature."""
 
     total: float = 0.0
     parts: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -75,13 +75,13 @@ class Hessian:
         ridge: FloatArray,
         has_intercept: bool,
         counts: Counts,
-        kept: RowParts | None = None,
+        kept: RowSampling | None = None,
         columns: ColumnStatistics | None = None,
     ) -> None:
         self._data, self._curvature, self._ridge = data, curvature, ridge
         self._has_intercept, self._counts = has_intercept, counts
         self._columns = ColumnStatistics(data, counts, False) if columns is None else columns
-        self._kept = RowParts() if kept is None else kept
+        self._kept = RowSampling() if kept is None else kept
         self._fused = None if curvature.by_pairs else SECOND_ORDER.find(data)
 
     def _join(self, columns: FloatArray, last: float) -> FloatArray:

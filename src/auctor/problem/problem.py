@@ -18,7 +18,7 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.data import Emptied
 from auctor.problem.certificate import Certificate, bounds_every_column, certificate, certify
 from auctor.problem.columns import NO_COLUMNS, ColumnStatistics, ConstantColumns
-from auctor.problem.hessian import Hessian, RowParts
+from auctor.problem.hessian import Hessian, RowSampling
 from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
 from auctor.problem.placement import constant_scores, named, place, unplaced
@@ -244,7 +244,7 @@ class Problem:
         """Gradient of the objective, for a smooth penalty."""
         return point.gradient + point.ridge_rate * self.ridge * point.w
 
-    def hessian(self, point: Point, kept: RowParts | None = None) -> Hessian:
+    def hessian(self, point: Point, kept: RowSampling | None = None) -> Hessian:
         """Second derivative of loss plus smooth penalty at a point."""
         curvature = self.loss_at(point.scores).curvature()
         return Hessian(

@@ -62,7 +62,7 @@ class Ray:
         self._ridge_curve = float((problem.ridge * direction) @ direction)
         self._in_parts = (
             isinstance(self._change, np.ndarray)
-            and problem.data.target.compact
+            and problem.data.target.has_byte_labels
             and problem.loss.splits is Splits.ROWS
         )
         self.start = Trial(0.0, point.value, self._slope(point, 0.0), point)

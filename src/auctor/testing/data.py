@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.needs import Access
 from auctor.core.protocols import Data, FullData
-from auctor.core.types import Columns, FloatArray, IntArray, Target
+from auctor.core.types import CompressedColumns, FloatArray, IntArray, Target
 from auctor.testing.storages import Build
 from auctor.testing.streams import SOLVED, train_everything
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
@@ -198,7 +198,7 @@ class DataSuite(Suite):
         expect_close(self.data.target.y, self.target.y, "target", rtol=0.0)
         expect_close(other.scores(self.w), self.data.scores(self.w), "scores", rtol=0.0)
 
-    def _compare_columns(self, columns: Columns, index: IntArray) -> None:
+    def _compare_columns(self, columns: CompressedColumns, index: IntArray) -> None:
         """Compressed columns are those of the matrix at ``index``."""
         for slot, j in enumerate(index):
             part = slice(int(columns.indptr[slot]), int(columns.indptr[slot + 1]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.types import Array, Columns, FloatArray, IntArray
+from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg import products as linear
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
@@ -220,7 +220,9 @@ def sparse_products(
         column_clear(indptr, indices, right[b], buffer)
 
 
-def products(columns: Columns, h: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
+def products(
+    columns: CompressedColumns, h: FloatArray, left: IntArray, right: IntArray
+) -> FloatArray:
     """``X[:, left].T @ diag(h) @ X[:, right]``; dense copies and BLAS from 30 % of non-zeros."""
     n = h.shape[0]
     # Below that density (set by hand) the compiled loops over non-zeros are faster than BLAS.
@@ -240,7 +242,7 @@ def products(columns: Columns, h: FloatArray, left: IntArray, right: IntArray) -
     return one @ two.T
 
 
-def row_products(columns: Columns, n: int, scale: FloatArray) -> FloatArray:
+def row_products(columns: CompressedColumns, n: int, scale: FloatArray) -> FloatArray:
     """``X @ diag(scale) @ X.T`` for n rows, never forming a matrix of columns by columns."""
     d = scale.shape[0]
     # All entries stored: strips of columns of about 2 MB of float64, so that the copy stays in the

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online.opauc import ada_oam_rows
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.learners.opauc import AXES
@@ -86,7 +86,9 @@ class AdaOam(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         radius = math.sqrt(2.0 / self.strength) if self.strength > 0.0 else math.inf
         names = ("mass", "mean", "scatter", "w", "squares", "clock")
         arrays = [state[name] for name in names]

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online import saddle as kernels
 from auctor.kernels.online.saddle import Saddle
 from auctor.online.base import OnlineClassifier, State, pad_columns
@@ -98,7 +98,9 @@ class Fsauc(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         table, scalars = state["table"], state["scalars"]
         kernels.fsauc(*rows, y, weight, float(self.radius), float(self.rate), table, scalars)
 

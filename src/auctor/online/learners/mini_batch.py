@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.linalg import spd_solve
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.descent.coordinate import descend_matrix
 from auctor.kernels.online.reservoir import draw_pairs
 from auctor.kernels.runtime.parallel import quiet_blas
@@ -104,7 +104,9 @@ class MiniBatchAuc(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         draw_pairs(*rows, y, weight, self.pairs, *[state[name] for name in NAMES])
 
     def _weights(self, state: State) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online import aggressive as kernels
 from auctor.kernels.online.aggressive import Margin
 from auctor.online.base import OnlineClassifier, State, pad_columns
@@ -101,7 +101,9 @@ class Oam(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,), "scratch": (0,)}, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         # The buffers are as wide as the longest row so far.
         longest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
         missing = longest - state["kept"].shape[2]

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online.opauc import opauc_rows, sketched_opauc_rows
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.streaming.moments import midpoint
@@ -122,7 +122,9 @@ class Opauc(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         start = (*rows, y, weight, 0.5 * self.strength, self.step or 0.0)
         names = ["mass", "mean", "scatter", "w", "average", "largest", "clock"]
         if "scatter" in state:

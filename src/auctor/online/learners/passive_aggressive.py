@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online import aggressive as kernels
 from auctor.kernels.online.aggressive import Margin
 from auctor.online.base import OnlineClassifier, State, pad_columns
@@ -67,7 +67,9 @@ class PassiveAggressive(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         cost = math.inf if self.C is None else float(self.C)
         kernels.passive_aggressive(*rows, y, weight, cost, state["table"], state["scalars"])
 

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online import saddle as kernels
 from auctor.kernels.online.saddle import Saddle
 from auctor.online.base import OnlineClassifier, State, pad_columns
@@ -43,7 +43,9 @@ class _Saddle(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         table, scalars = state["table"], state["scalars"]
         kernels.solam(*rows, y, weight, *self._bounds(), float(self.rate), table, scalars)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.checks import check_choice, check_real, check_vector
 from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
-from auctor.core.types import Array, Columns, FloatArray, SeparableSpec
+from auctor.core.types import Array, CompressedColumns, FloatArray, SeparableSpec
 from auctor.kernels.online import spam as kernels
 from auctor.kernels.online.buckets import BUCKETS
 from auctor.kernels.online.spam import Lazy, StepRule
@@ -209,7 +209,9 @@ class Spam(OnlineClassifier):
             axes["links"] = (0,)
         pad_columns(state, axes, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         spec = self.penalty_arrays(state["table"].shape[0])
         if not np.array_equal(np.stack(spec), state["levels"]):
             _adopt(state, spec)

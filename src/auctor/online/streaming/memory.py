@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.types import Array, Columns, FloatArray, IntArray
+from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg.compact import move_rows
 from auctor.online.base import State
 
@@ -49,7 +49,7 @@ class KeptRows(NamedTuple):
     Column indices are omitted while all rows are dense (columns 0, 1, ... without gaps).
     """
 
-    lines: Columns
+    lines: CompressedColumns
     signed: FloatArray
     place: IntArray
 
@@ -87,7 +87,7 @@ class _Batch(NamedTuple):
 
 def add_rows(
     state: State,
-    rows: Columns,
+    rows: CompressedColumns,
     y: FloatArray,
     weight: FloatArray,
     low: int,
@@ -127,7 +127,7 @@ def add_rows(
 
 def _batch(
     state: State,
-    rows: Columns,
+    rows: CompressedColumns,
     y: FloatArray,
     weight: FloatArray,
     low: int,
@@ -172,7 +172,7 @@ def remembered(state: State, first: int, last: int) -> KeptRows:
     columns, lengths = state["kept_columns"][part], np.diff(ends)
     if lengths.size and lengths.min() < lengths.max() and not state["kept_columns"].size:
         columns = prefixes(lengths)
-    lines = Columns(ends - ends[0], columns, state["kept_values"][part])
+    lines = CompressedColumns(ends - ends[0], columns, state["kept_values"][part])
     return KeptRows(lines, state["kept_signed"][start:stop], state["kept_place"][start:stop])
 
 
@@ -221,7 +221,7 @@ def _name_columns(state: State) -> None:
 
 
 def _append(
-    state: State, rows: Columns, index: IntArray, place: IntArray, signed: FloatArray
+    state: State, rows: CompressedColumns, index: IntArray, place: IntArray, signed: FloatArray
 ) -> None:
     """Append the rows of an index to the memory."""
     n = int(state["kept_rows"][0])

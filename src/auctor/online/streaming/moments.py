@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from auctor.core.linalg import spd_solve
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online import moments
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import AnswerCache, OnlineClassifier, State, pad_columns
@@ -77,7 +77,7 @@ def growth_of(forget: float | None) -> float:
 
 def add_rows(
     state: State,
-    rows: Columns,
+    rows: CompressedColumns,
     y: FloatArray,
     weight: FloatArray,
     *,
@@ -171,7 +171,9 @@ class MomentClassifier(OnlineClassifier):
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         add_rows(state, rows, y, weight)
         state["clock"] += y.size
 

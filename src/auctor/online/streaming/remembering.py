@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor import metrics
-from auctor.core.types import Columns, FloatArray, IntArray
+from auctor.core.types import CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg.products import gather
 from auctor.losses import BaseLoss
 from auctor.online.base import State
@@ -88,7 +88,7 @@ def until_renewal(state: State, counted: IntArray, low: int) -> int:
 
 def score(
     state: State,
-    rows: Columns,
+    rows: CompressedColumns,
     y: FloatArray,
     weight: FloatArray,
     low: int,

@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import IncompatibleError, Option
 from auctor.core.rounding import SMALLEST_DIVISOR
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.online import adaptive
 from auctor.kernels.online.moments import judge_rows
 from auctor.online.base import State, pad_columns
@@ -276,7 +276,9 @@ class StreamingAUC(MomentClassifier):
 
     # --- learning -------------------------------------------------------------------------------
 
-    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
         scores = np.empty(y.size)
         remembers = has_memory(state) and bool(state["judging"][0])
         counted = np.cumsum(weight > 0.0, dtype=np.int64) if remembers else None
@@ -306,7 +308,13 @@ class StreamingAUC(MomentClassifier):
             low = high
 
     def _remember(
-        self, state: State, rows: Columns, y: FloatArray, weight: FloatArray, low: int, high: int
+        self,
+        state: State,
+        rows: CompressedColumns,
+        y: FloatArray,
+        weight: FloatArray,
+        low: int,
+        high: int,
     ) -> None:
         """Add rows to the memory, and solve for its rows when that is due."""
         room, latest = memory.MEGABYTE * self.memory, self.forget is not None
@@ -317,7 +325,7 @@ class StreamingAUC(MomentClassifier):
     def _learn_exactly(
         self,
         state: State,
-        rows: Columns,
+        rows: CompressedColumns,
         y: FloatArray,
         weight: FloatArray,
         low: int,
@@ -333,7 +341,7 @@ class StreamingAUC(MomentClassifier):
     def _learn_wide(
         self,
         state: State,
-        rows: Columns,
+        rows: CompressedColumns,
         y: FloatArray,
         weight: FloatArray,
         low: int,

@@ -12,7 +12,7 @@ from auctor.core.needs import Access, Need
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import RowParts
+from auctor.problem.hessian import RowSampling
 from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
@@ -52,7 +52,7 @@ class NewtonState(State):
     """The point, the damping of the next step, and parts of the last Hessian for reuse."""
 
     damping: float = 0.0
-    parts: RowParts = field(default_factory=RowParts)
+    parts: RowSampling = field(default_factory=RowSampling)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.data_capabilities import COLUMNS
-from auctor.core.types import Array, BlockSpec, Columns, FloatArray, IntArray
+from auctor.core.types import Array, BlockSpec, CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg.columns import products
 from auctor.kernels.penalties import blocks as kernels
 from auctor.problem import Point, Problem
@@ -286,7 +286,9 @@ class ByMatrix(BlockModel):
 class ByColumns(BlockModel):
     """Sweeps that read columns; ``aux`` is the gradient in score space, without the intercept's."""
 
-    def __init__(self, problem: Problem, columns: Columns, working: WorkingSet, base: Base) -> None:
+    def __init__(
+        self, problem: Problem, columns: CompressedColumns, working: WorkingSet, base: Base
+    ) -> None:
         super().__init__(working, base, base.point.dscores.copy())
         self.columns, self.problem = columns, problem
         flat = np.empty(working.own[-1])

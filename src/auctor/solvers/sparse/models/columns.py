@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auctor.core.types import Array, Columns, FloatArray, IntArray, SeparableSpec
+from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
 from auctor.solvers.memory import memory_of
@@ -24,7 +24,7 @@ DAMPING = 1e-10
 class Store:
     """Compressed columns in memory: all of them, or those of ``index``."""
 
-    columns: Columns
+    columns: CompressedColumns
     index: IntArray | None
 
     def covers(self, chosen: IntArray, d: int) -> bool:
