@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from auctor.solvers.line_search import MOST_SHIFTS, bracket, first_accepted, sizes
+from auctor.solvers.line_search import MOST_TRIALS, bracket, first_accepted, sizes
 
 
 class At(NamedTuple):
@@ -35,7 +35,7 @@ def test_a_bracket_holds_the_minimum_to_either_side_of_the_start(minimum):
         high.slope - low.slope
     )
     assert min(low.value, high.value) - (low.value + low.slope * crossing) <= 1e-9
-    assert len(trials) < MOST_SHIFTS
+    assert len(trials) < MOST_TRIALS
 
 
 def test_a_bracket_is_the_start_if_that_is_the_minimum_and_has_one_sign_if_there_is_none():

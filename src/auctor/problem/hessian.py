@@ -18,7 +18,8 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.problem.columns import ColumnStatistics
 
 #: Parameters up to which a matrix is factorised as a preconditioner. Source: constants.md: 300
-#: takes 0.39 times the passes and 0.61 times the CPU seconds (2 cases), 1200 changes nothing.
+#: takes 0.39 times the passes and 0.61 times the CPU seconds, but on one set only (2 cases), 1200
+#: changes nothing.
 FACTOR_PARAMS = 600
 #: Entries of a dense copy up to which the Hessian of a pair loss is formed exactly: 2 MB. Source:
 #: constants.md: outside the panel 1 << 20 takes 2.82 times the CPU seconds (12 cases), in the panel

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from auctor.minimise import Solver
 from auctor.problem import Point
 
-__all__ = ["Solver", "State"]
+__all__ = ["STALL_STEPS", "Solver", "State"]
+
+#: Consecutive steps without a lower objective or a higher bound after which a solver has stalled:
+#: changes are then rounding errors. Set by hand; constants.md: insensitive from 25 to 40.
+STALL_STEPS = 30
 
 
 @dataclass(frozen=True)

@@ -142,10 +142,12 @@ MOST_TRIALS = 60
 #: this share. Source: constants.md: 0.225 takes 1.21 times the passes and 1.04 times the CPU
 #: seconds (1 case), 0.975 changes nothing.
 POLISHED = 0.9
-#: Most trials of `wolfe`. Set by hand.
-MOST_WOLFE = 40
-#: Factor between trials of `wolfe` until the minimum is bracketed. Set by hand.
-EXTRAPOLATION = 4.0
+#: Factor between trials until a minimum is bracketed. Set by hand; constants.md, for `lowest_on`:
+#: from 1.75 to 13 passes change by less than 4 % (13 cases).
+EXPAND = 4.0
+#: Most trials of `wolfe` and of `lowest_on`. Set by hand; constants.md, for `lowest_on`:
+#: insensitive from 10 to 40.
+MOST_BRACKETED = 40
 #: Least distance of a trial of `wolfe` from both ends of the bracket, as a share of its width. Set
 #: by hand.
 SAFEGUARD = 0.1
@@ -268,7 +270,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
     # ``low`` has sufficient decrease and a negative slope; a minimum lies between it and ``high``.
     low, high = start, None
     best: _Bound | None = None
-    for _ in range(MOST_WOLFE):
+    for _ in range(MOST_BRACKETED):
         trial = ray.at(step)
         new = _Bound(step, trial.value, trial.slope)
         decreased = new.value <= start.value + ARMIJO * step * start.slope
@@ -282,7 +284,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
         else:
             low = new
         if high is None:  # no bracket yet: extrapolate
-            step *= EXTRAPOLATION
+            step *= EXPAND
             continue
         width = high.step - low.step
         if width <= ROUNDING * high.step:
@@ -306,11 +308,6 @@ def _interpolate(low: _Bound, high: _Bound) -> float:
     return -0.5 * low.slope * width / bend if bend > 0.0 else 0.5
 
 
-#: Factor between trials of `lowest_on` while the objective still falls. Set by hand; constants.md:
-#: from 1.75 to 13 passes change by less than 4 % (13 cases).
-EXPAND = 4.0
-#: Most trials of `lowest_on`. Set by hand; constants.md: insensitive from 10 to 40.
-MOST_BRACKETED = 20
 #: Trial of `lowest_on`, as a share of the bracket, if the objective is infinite at its far end. Set
 #: by hand.
 FROM_INFINITE = 0.1
@@ -400,9 +397,6 @@ def _lower_model(low: Sloped, high: Sloped, curve: float) -> tuple[float, float]
 #: First trial of `bracket` beside the start, in the unit of its steps (scores). Set by hand;
 #: constants.md: from 0.0025 to 0.04 passes change by less than 4 % (8 cases).
 FIRST_SHIFT = 1e-2
-#: Most trials of `bracket` between two others. Set by hand; constants.md: insensitive from 50 to
-#: 200.
-MOST_SHIFTS = 100
 
 
 def bracket(at: Callable[[float], Q], accuracy: float) -> tuple[Q, Q]:
@@ -417,7 +411,7 @@ def bracket(at: Callable[[float], Q], accuracy: float) -> tuple[Q, Q]:
     while math.isfinite(stride) and low.slope * high.slope > 0.0:
         low, high = (at(-stride), low) if here.slope > 0.0 else (high, at(stride))
         stride *= EXPAND
-    for k in range(MOST_SHIFTS):
+    for k in range(MOST_TRIALS):
         if not low.slope < 0.0 < high.slope:
             break
         share, bound = _lower_model(low, high, 0.0)

@@ -21,11 +21,9 @@ ULP = 1.2e-16
 #: Solves after which cuts of weight 0 are dropped if there are too many cuts. Set by hand; no case
 #: of constants.md reads it.
 IDLE_SOLVES = 5
-#: Cuts by which the buffer grows; small, because each cut has an entry per column. Set by hand;
-#: constants.md: insensitive from 8 to 32.
+#: Cuts that the first buffer holds, and by which it grows; small, because each cut has an entry per
+#: column. Set by hand; constants.md: insensitive from 8 to 32.
 ROOM = 16
-#: Cuts that the first buffer holds. Set by hand.
-FIRST_CAPACITY = 32
 #: Least number of unused cuts that are dropped at once. Set by hand.
 LEAST_DROPPED = 8
 
@@ -67,7 +65,7 @@ class Bundle:
         """Store a cut."""
         n = self.count
         if n == self.offset.size:
-            self._grow(max(FIRST_CAPACITY, 2 * n))
+            self._grow(max(ROOM, 2 * n))
         if n == self.cuts.shape[0]:
             self.cuts.resize((n + ROOM, self.root.size), refcheck=False)  # in place if possible
         np.divide(slope, self.root, out=self.cuts[n])

@@ -13,7 +13,7 @@ from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
-from auctor.solvers.base import State
+from auctor.solvers.base import STALL_STEPS, State
 from auctor.solvers.kinked.bundle import Bundle
 from auctor.solvers.kinked.cuts import Query, first_query
 from auctor.solvers.kinked.line import CutLine
@@ -36,9 +36,6 @@ FIRST_TRIAL = 2.0
 #: If the line search yields no new cut, cut at the model's minimiser; stop when that does not
 #: reduce the gap to this share of its size. Set by hand; no case of constants.md reads it.
 ENOUGH_REDUCTION = 0.999
-#: Consecutive cuts without a higher bound or a lower objective after which the solver has stalled:
-#: such changes are rounding errors. Set by hand; constants.md: insensitive from 15 to 60.
-STALL_CUTS = 30
 #: Least first step of a line search; from it, `MOST_TRIALS` expansions still reach a step of 1. Set
 #: by hand; constants.md: insensitive from 1e-11 to 1e-7.
 LEAST_FIRST_STEP = 1e-9
@@ -272,5 +269,5 @@ def _with_query(state: BmrmState, query: Query, found: Query) -> BmrmState:
         query=query,
         cut_at_best=state.cut_at_best and same,
         quiet=quiet,
-        stalled=again or quiet >= STALL_CUTS,
+        stalled=again or quiet >= STALL_STEPS,
     )

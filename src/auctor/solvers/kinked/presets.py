@@ -20,16 +20,13 @@ from auctor.solvers.relay import Relay, RelayState, Stage
 #: Cuts after which smoothing takes over if the best point still is the zero model. Set by hand;
 #: constants.md: insensitive from 50 to 200.
 ZERO_MODEL_MOST_CUTS = 100
-#: Steps of smoothing after which the cutting planes continue. Set by hand; no case of constants.md
-#: reads it.
+#: Most steps of smoothing before cutting planes take over or continue. Set by hand; constants.md,
+#: for the first turn: insensitive from 30 to 120.
 SMOOTHING_TURN = 80
 #: Smoothing width, in null losses, below which the smoothed F-beta loss costs more than cuts.
 #: Source: constants.md: 0.001 takes 1.30 times the passes (3 cases), 0.016 takes 0.96 times the
 #: passes and 0.96 times the CPU seconds (3 cases).
 NARROWEST_WIDTH = 4e-3
-#: Steps of smoothing after which cuts take over even if the width is above `NARROWEST_WIDTH`. Set
-#: by hand; constants.md: insensitive from 30 to 120.
-SMOOTH_STEPS = 60
 
 
 def _smoothing(problem: Problem) -> Solver[Any]:
@@ -118,7 +115,7 @@ class SmoothFirst(Relay):
 def _narrow(problem: Problem, state: RelayState[SmoothingState]) -> bool:
     """Whether w beats the null model, and the width or the number of steps is at its limit."""
     smooth = state.inner
-    wide = smooth.width >= NARROWEST_WIDTH * null_unit(problem) and state.steps < SMOOTH_STEPS
+    wide = smooth.width >= NARROWEST_WIDTH * null_unit(problem) and state.steps < SMOOTHING_TURN
     # From a point no better than the null model, the cuts would end in the null model.
     return not wide and smooth.point.value < problem.null.loss
 

@@ -6,13 +6,9 @@ import numpy as np
 
 from auctor.problem import Point, Problem
 from auctor.solvers.choose import Role, choose
-from auctor.solvers.kinked.smoothing import null_unit, smoothed_problem
+from auctor.solvers.kinked.smoothing import FIRST_WIDTH, null_unit, smoothed_problem
 from auctor.solvers.line_search import first_accepted, sizes
 
-#: Smoothing width, in null losses, of the problem whose minimiser gives the direction of a point
-#: near the zero model. Set by hand; constants.md: from 1.125 to 3 passes change by less than 4 % (3
-#: cases).
-DIRECTION_WIDTH = 1.5
 #: Most steps of the smoothed solve that gives the direction away from the zero model. Source:
 #: constants.md: 5 takes 0.88 times the passes and 0.90 times the CPU seconds (2 cases), 20 changes
 #: nothing.
@@ -29,7 +25,7 @@ MOST_DECREASES = 20
 def point_near_zero(problem: Problem, zero: Point, rng: np.random.Generator) -> Point | None:
     """A point near the zero model, in the direction of the minimiser of a widely smoothed loss."""
     # A few steps on the widely smoothed problem give the direction.
-    smoothed = smoothed_problem(problem, DIRECTION_WIDTH * null_unit(problem))
+    smoothed = smoothed_problem(problem, FIRST_WIDTH * null_unit(problem))
     solver = choose(smoothed, role=Role.SMOOTHED)
     state = solver.init(smoothed, zero.w, rng)
     for _ in range(DIRECTION_STEPS):

@@ -14,13 +14,9 @@ from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.finite_sum import svrg_epoch
 from auctor.problem import Problem
-from auctor.solvers.base import State
+from auctor.solvers.base import STALL_STEPS, State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
-
-#: Consecutive rounds without a decrease after which the solver has stalled. Set by hand; no case of
-#: constants.md reads it.
-STALL_ROUNDS = 10
 
 
 class CentredRows(NamedTuple):
@@ -176,5 +172,5 @@ class ProxSvrg:
             length=0.5 * state.length,
             random=random,
             without_progress=without_progress,
-            stalled=without_progress >= STALL_ROUNDS,
+            stalled=without_progress >= STALL_STEPS,
         )

@@ -16,12 +16,9 @@ from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.finite_sum import spdam_epoch
 from auctor.problem import Problem
-from auctor.solvers.base import State
+from auctor.solvers.base import STALL_STEPS, State
 from auctor.solvers.published.prox_svrg import CentredRows, centred_rows
 
-#: Consecutive passes without a decrease after which the solver has stalled. Set by hand;
-#: constants.md: insensitive from 25 to 100.
-STALL_PASSES = 50
 #: Batches in one pass over the data by default. Set by hand.
 BATCHES = 100
 
@@ -189,5 +186,5 @@ class Spdam:
             random,
             best,
             without_progress,
-            stalled=without_progress >= STALL_PASSES,
+            stalled=without_progress >= STALL_STEPS,
         )

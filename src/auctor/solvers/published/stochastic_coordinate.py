@@ -15,16 +15,13 @@ from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.stochastic import stochastic_epoch
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem import Problem
-from auctor.solvers.base import State
+from auctor.solvers.base import STALL_STEPS, State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
 #: Epochs between two recomputations of the scores, whose updates accumulate rounding errors. Set by
 #: hand; constants.md: from 12 to 50 passes change by less than 2 % (2 cases).
 REFRESH = 25
-#: Consecutive epochs without a decrease after which the solver has stalled. Set by hand;
-#: constants.md: insensitive from 10 to 40.
-STALL_EPOCHS = 20
 #: Relative increase of the curvature bounds: some thousand times their rounding error.
 BOUND_ROUNDING = 1e-12
 
@@ -116,5 +113,5 @@ class StochasticCoordinateDescent:
         known = None if epoch % REFRESH == 0 else scores
         new = problem.with_best_intercept(problem.evaluate(joined, scores=known))
         without_progress = 0 if new.value < point.value else state.without_progress + 1
-        stalled = without_progress >= STALL_EPOCHS
+        stalled = without_progress >= STALL_STEPS
         return ScdState(new, state.beta, random, epoch, without_progress, stalled=stalled)

@@ -11,12 +11,8 @@ from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.solvers.base import State
+from auctor.solvers.lbfgs import LEAST_CURVATURE
 from auctor.solvers.line_search import Ray, wolfe
-
-#: Least cosine between a step and the change of the gradient for an update. Below it the curvature
-#: is rounding error, and the update could make the matrix indefinite. Set by hand; constants.md:
-#: insensitive from 1e-14 to 1e-10.
-LEAST_COSINE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def updated(inverse: FloatArray | None, step: FloatArray, change: FloatArray) ->
            [0. , 1. ]])
     """
     product = float(step @ change)
-    if not product > LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change)):
+    if not product > LEAST_CURVATURE * float(np.linalg.norm(step) * np.linalg.norm(change)):
         return inverse
     if inverse is None:
         inverse = product / float(change @ change) * np.eye(step.size)

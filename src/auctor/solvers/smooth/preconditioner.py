@@ -29,8 +29,8 @@ LEAST_ROWS = 2500
 #: times the passes and 0.95 times the CPU seconds (1 case).
 PER_COLUMN = 12
 #: Distinct rows times columns below which plain L-BFGS steps cost less than the preconditioner.
-#: Source: constants.md: 10_000 takes 0.89 times the passes and 0.75 times the CPU seconds (1 case),
-#: 40_000 changes nothing.
+#: Source: constants.md: 10_000 takes 0.89 times the passes and 0.75 times the CPU seconds, but in 1
+#: case only, 40_000 changes nothing.
 SMALL_WORK = 20_000
 #: No preconditioner if the mean of the squared eigenvalues is below this multiple of their squared
 #: mean: the problem is then well conditioned. Set by hand; constants.md: insensitive from 1.125 to

@@ -33,13 +33,6 @@ GRAM_COLUMNS = 1500
 #: Passes over the data above which a new Hessian is expensive. Set by hand; constants.md: from 1.25
 #: to 5 passes change by less than 2 % (1 case).
 EXPENSIVE = 2.0
-#: Passes over the data above which a new Hessian is very expensive. Source: constants.md: 5 takes
-#: 1.18 times the passes (9 cases), 80 changes nothing.
-VERY_EXPENSIVE = 20.0
-#: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is very
-#: expensive. Set by hand; constants.md: from 0.125 to 0.875 passes change by less than 1 % (1
-#: case).
-VERY_EXPENSIVE_DRIFT = 0.5
 #: Relative change of the rows' curvature up to which a Hessian is reused on a path, where the next
 #: point needs it too. Set by hand; constants.md: from 0.05 to 0.8 passes change by less than 4 % (3
 #: cases).
@@ -50,17 +43,10 @@ EXPENSIVE_DRIFT = 0.1
 #: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is cheap.
 #: Set by hand; constants.md: from 0.0025 to 0.04 passes change by less than 2 % (12 cases).
 CHEAP_DRIFT = 0.01
-#: Ratio of the summed violations after and before a step on a reused Hessian above which it is
-#: replaced, if a new one is very expensive. Set by hand; constants.md: insensitive from 0.175 to
-#: 0.925.
-VERY_EXPENSIVE_SLOW = 0.7
-#: Ratio of the summed violations after and before a step on a reused Hessian above which it is
-#: replaced, in all other cases. Source: constants.md: 0.075 changes passes by less than 2 % (7
+#: Ratio of the summed violations after and before a step on a Hessian that is reused, or of sampled
+#: rows, above which it is replaced. Source: constants.md: 0.075 changes passes by less than 2 % (7
 #: cases), 0.825 takes 1.07 times the passes (4 cases).
 SLOW = 0.3
-#: Ratio of the summed violations after and before a step on a Hessian of sampled rows above which
-#: all rows are used. Set by hand; constants.md: insensitive from 0.125 to 0.875.
-SAMPLED_SLOW = 0.5
 #: Share of the columns in the working set above which the Hessian holds all columns, for dense
 #: data. Source: constants.md: 0.125 takes 1.34 times the passes and 1.01 times the CPU seconds (6
 #: cases), 0.875 takes 0.75 times the passes and 1.02 times the CPU seconds (14 cases); no gain in
@@ -349,18 +335,14 @@ def _without_poor_model(
         return state
     left = violations(new)
     before, after = float(violation.sum()), float(left.sum())
-    slow = VERY_EXPENSIVE_SLOW if model.cost > VERY_EXPENSIVE else SLOW
-    if not model.fresh and after > slow * before:
-        return replace(state, model=None)
-    if model.fresh and after > SAMPLED_SLOW * before:
-        return replace(state, model=None, whole=True)
-    return state
+    if not after > SLOW * before:
+        return state
+    # A new Hessian that was too inaccurate is of sampled rows: the next one is of all rows.
+    return replace(state, model=None, whole=model.fresh or state.whole)
 
 
 def _drift(model: MatrixModel, path: bool) -> float:
     """Relative change of the rows' curvature up to which a model is reused."""
-    if model.cost > VERY_EXPENSIVE:
-        return VERY_EXPENSIVE_DRIFT
     if path:
         return PATH_DRIFT
     return EXPENSIVE_DRIFT if model.cost > EXPENSIVE else CHEAP_DRIFT
