@@ -10,6 +10,7 @@ unpenalised intercept is eliminated: it adds ``-shift hx`` to the slope, with ``
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,20 @@ OWN_SHARE = 0.1
 #: Newton steps, at most, for the norm of a block. Set by hand: it converges quadratically from
 #: below, in less than ten steps.
 NORM_STEPS = 60
+
+
+class Blocks(NamedTuple):
+    """The blocks of a working set of K columns: their penalties, and their parts of the Hessian."""
+
+    starts: IntArray  # block b is starts[b]:starts[b + 1] of the working set
+    weight: FloatArray  # strength of the Euclidean norm of each block
+    l1: FloatArray  # strength of the l1 norm of each block
+    L: FloatArray  # bound on the eigenvalues of each block's matrix
+    own: IntArray  # place in G and V at which the matrix of each block begins, and their end
+    G: FloatArray  # the matrices of the blocks, one after the other, flat
+    e: FloatArray  # eigenvalues of the blocks (K,)
+    V: FloatArray  # eigenvectors of the blocks, stored as G is
+    turned: Array  # whether e and V of a block were computed; large blocks do without
 
 
 @kernel
@@ -185,15 +200,7 @@ def minimise_block(
 def descend_gram(
     gram: FloatArray,
     slope: FloatArray,
-    starts: IntArray,
-    weight: FloatArray,
-    l1: FloatArray,
-    L: FloatArray,
-    own: IntArray,
-    G: FloatArray,
-    e: FloatArray,
-    V: FloatArray,
-    turned: Array,
+    blocks: Blocks,
     z: FloatArray,
     max_sweeps: int,
     tol: float,
@@ -202,6 +209,7 @@ def descend_gram(
 
     Returns the number of sweeps, and whether the last one changed no block by more than ``tol``.
     """
+    starts, weight, l1, L, own, G, e, V, turned = blocks
     trial = np.empty(int(np.max(np.diff(starts))))
     for sweep in range(max_sweeps):
         worst = 0.0
@@ -248,15 +256,7 @@ def descend_residual(
     sum_h: float,
     shift: float,
     chosen: IntArray,
-    starts: IntArray,
-    weight: FloatArray,
-    l1: FloatArray,
-    L: FloatArray,
-    own: IntArray,
-    G: FloatArray,
-    e: FloatArray,
-    V: FloatArray,
-    turned: Array,
+    blocks: Blocks,
     z: FloatArray,
     max_sweeps: int,
     tol: float,
@@ -277,20 +277,10 @@ def descend_residual(
         without one.
     shift : float
         ``hx.d / sum_h`` at the start.
-    chosen, starts : int arrays
-        The K columns of the working set; block b is ``starts[b]:starts[b + 1]`` of them.
-    weight, l1 : arrays of one entry per block
-        Strengths of the two norms.
-    L : array of one entry per block
-        Bound on the eigenvalues of the block's matrix.
-    own : int array
-        Place in G and in V at which the matrix of each block begins, and their end.
-    G, V : flat arrays
-        The matrix of each block and its eigenvectors, one block after the other.
-    e : (K,) array
-        The eigenvalues of the blocks.
-    turned : bool array
-        Whether e and V of a block were computed; large blocks are minimised without them.
+    chosen : (K,) int array
+        The columns of the working set.
+    blocks : Blocks
+        Their blocks.
     z : (K,) array
         Weights of the chosen columns.
     max_sweeps : int
@@ -298,6 +288,7 @@ def descend_residual(
     tol : float
         Largest change of a block that counts as none.
     """
+    starts, weight, l1, L, own, G, e, V, turned = blocks
     size = int(np.max(np.diff(starts)))
     trial, slope = np.empty(size), np.empty(size)
     work = 0.0

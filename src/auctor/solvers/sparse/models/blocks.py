@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
@@ -36,19 +35,6 @@ LEAST_BOUND = 1e-10
 LEAST_EIGENVALUE = 1e-12
 #: Added to the diagonal of the system of an extrapolation, as a share of its trace. Set by hand.
 EXTRAPOLATION_RIDGE = 1e-12
-
-#: Arguments that describe the blocks to both inner kernels, in their order.
-Arguments: TypeAlias = tuple[
-    IntArray,
-    FloatArray,
-    FloatArray,
-    FloatArray,
-    IntArray,
-    FloatArray,
-    FloatArray,
-    FloatArray,
-    Array,
-]
 
 
 @dataclass(frozen=True)
@@ -94,9 +80,9 @@ class Matrices:
     vectors: FloatArray
     turned: Array
 
-    def arguments(self, working: WorkingSet) -> Arguments:
-        """What both kernels take."""
-        return (
+    def of(self, working: WorkingSet) -> kernels.Blocks:
+        """The blocks of the working set as both kernels take them."""
+        return kernels.Blocks(
             working.starts,
             working.weight,
             working.l1,
@@ -275,8 +261,8 @@ class ByMatrix(BlockModel):
 
     def sweep(self, count: int, tol: float) -> tuple[int, bool]:
         """Sweeps done, and whether they ended at the tolerance."""
-        common = self.matrices.arguments(self.working)
-        return kernels.descend_gram(self.gram, self.aux, *common, self.z, count, tol)
+        blocks = self.matrices.of(self.working)
+        return kernels.descend_gram(self.gram, self.aux, blocks, self.z, count, tol)
 
     def smooth(self, z: FloatArray, aux: FloatArray) -> float:
         """Quadratic part of the model."""
@@ -314,7 +300,7 @@ class ByColumns(BlockModel):
             base.intercept.corner,
             shift,
             working.chosen,
-            *self.matrices.arguments(working),
+            self.matrices.of(working),
             self.z,
             count,
             tol,
