@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import auctor
-from auctor.cli.inspect import is_model
 from auctor.cli.main import main
-from auctor.saved import read_saved
+from auctor.saved import is_model, read_saved
 
 
 def inspect(capsys, *arguments):

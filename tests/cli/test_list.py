@@ -3,7 +3,7 @@ import json
 import pytest
 
 from auctor import losses, penalties
-from auctor.cli.listing import Kind, parts
+from auctor.cli.listing import PartKind, parts
 from auctor.cli.main import main
 from auctor.online.registry import learners
 from auctor.solvers.registry import SOLVERS
@@ -15,10 +15,10 @@ from auctor.training.registry import LOSSES, PENALTIES
 @pytest.mark.parametrize(
     ("kind", "registry"),
     [
-        (Kind.METRICS, METRICS),
-        (Kind.LOSSES, LOSSES),
-        (Kind.PENALTIES, PENALTIES),
-        (Kind.SOLVERS, SOLVERS),
+        (PartKind.METRICS, METRICS),
+        (PartKind.LOSSES, LOSSES),
+        (PartKind.PENALTIES, PENALTIES),
+        (PartKind.SOLVERS, SOLVERS),
     ],
 )
 def test_every_name_is_listed_with_a_line(kind, registry):
@@ -29,8 +29,8 @@ def test_every_name_is_listed_with_a_line(kind, registry):
 
 def test_every_exported_class_is_listed_once():
     for kind, package, base in (
-        (Kind.LOSSES, losses, "BaseLoss"),
-        (Kind.PENALTIES, penalties, "BasePenalty"),
+        (PartKind.LOSSES, losses, "BaseLoss"),
+        (PartKind.PENALTIES, penalties, "BasePenalty"),
     ):
         listed = parts(kind)
         assert len({part.name for part in listed}) == len(listed)
@@ -39,7 +39,7 @@ def test_every_exported_class_is_listed_once():
 
 
 def test_metrics_name_their_surrogates_default_first():
-    summary = dict(parts(Kind.METRICS))["auc"]
+    summary = dict(parts(PartKind.METRICS))["auc"]
     assert summary.endswith(f"(surrogates: {', '.join(METRICS['auc'].surrogates)})")
 
 
@@ -62,7 +62,7 @@ def test_one_kind(capsys):
 def test_json(capsys):
     assert main(["list", "--json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
-    assert list(numbers) == [kind.value for kind in Kind]
+    assert list(numbers) == [kind.value for kind in PartKind]
     assert numbers["solvers"][0].keys() == {"name", "summary"}
 
 
@@ -72,18 +72,18 @@ def test_unknown_kind(capsys):
 
 
 def test_learners_and_formats():
-    listed = {part.name: part.summary for part in parts(Kind.LEARNERS)}
+    listed = {part.name: part.summary for part in parts(PartKind.LEARNERS)}
     assert set(listed) == set(learners())
     assert all(summary and "\n" not in summary for summary in listed.values())
-    found = {part.name: part.summary for part in parts(Kind.FORMATS)}
+    found = {part.name: part.summary for part in parts(PartKind.FORMATS)}
     assert set(found) == set(FORMATS) - {"auto"}
     assert ".feather" in found["arrow"]
     assert "any other name" in found["svmlight"]
 
 
 def test_estimators_and_tools():
-    listed = {part.name: part.summary for part in parts(Kind.ESTIMATORS)}
+    listed = {part.name: part.summary for part in parts(PartKind.ESTIMATORS)}
     assert {"MetricClassifier", "KernelClassifier", "KernelRegressor"} <= set(listed)
-    tools = {part.name: part.summary for part in parts(Kind.TOOLS)}
+    tools = {part.name: part.summary for part in parts(PartKind.TOOLS)}
     assert {"qp.solve", "qp.hard_margin", "completion.complete"} <= set(tools)
     assert all(summary and "\n" not in summary for summary in (listed | tools).values())

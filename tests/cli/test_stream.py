@@ -12,7 +12,7 @@ import pytest
 
 from auctor.cli.main import main
 from auctor.cli.stream import progress_text
-from auctor.online import Progress, StreamingAUC, learn
+from auctor.online import StreamingAUC, StreamProgress, learn
 from auctor.online.checkpoint import read_checkpoint
 from auctor.online.registry import learners
 from auctor.saved import read_saved
@@ -216,7 +216,7 @@ def test_progress_line(path, capsys, monkeypatch):
     assert "300 rows, " in err
     assert "AUC of the latest rows 0." in err
     assert err.endswith("\r\x1b[K")
-    assert progress_text(Progress(1234, 234, 0, 2.0, None)) == "1,234 rows, 117 rows/s"
+    assert progress_text(StreamProgress(1234, 234, 0, 2.0, None)) == "1,234 rows, 117 rows/s"
 
 
 @pytest.mark.filterwarnings("default")

@@ -38,11 +38,10 @@ from auctor.cli.options import (
     ZeroBased,
     examples,
 )
-from auctor.cli.output import console, echo_json, say, worded
+from auctor.cli.output import INTERRUPTED, console, echo_json, say, worded
 from auctor.cli.reading import read_options
 
 if TYPE_CHECKING:
-    from auctor.core.types import Array
     from auctor.tables.options import ReadOptions
     from auctor.tables.read import Table
     from auctor.training.contest import Contest, Rules
@@ -133,7 +132,7 @@ def compare(
     from auctor.boosting.contenders import boosted_contenders
     from auctor.core.checks import check_choice
     from auctor.estimators.contenders import our_contenders, their_contenders
-    from auctor.training.contest import contest
+    from auctor.training.contest import contest, positive_rows
     from auctor.training.registry import resolve_penalty
 
     # Every wrong option is refused before the file is read.
@@ -146,11 +145,11 @@ def compare(
     try:
         with _limited(threads), _progress() as show:
             table, warned = _read(data, reading)
-            hits, positive = _hits(table.labels, positive)
+            hits, positive = positive_rows(table.labels, positive, who=WHO)
             result = contest(table.matrix, hits, contenders, rules, show)
     except KeyboardInterrupt:
         say("interrupted before all models were measured.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     if as_json:
         found = {"positive": positive, "warnings": warned, "models": _own_units(result.rows, rules)}
         echo_json({**_about(result, rules), **found})
@@ -180,26 +179,6 @@ def _read(data: str, reading: ReadOptions) -> tuple[Table, list[str]]:
         say(f"warning: {text}")
     check_width(table.matrix.shape[1], table.schema.first_index, who=WHO)
     return table, warned
-
-
-def _hits(labels: Array | None, positive: str | None) -> tuple[Array, str]:
-    """A mask of the positive rows, and the positive label; refuses other than two classes."""
-    import numpy as np
-
-    from auctor.core.errors import DataError
-    from auctor.training.targets import positive_code
-
-    classes = np.unique(labels) if labels is not None else np.empty(0)
-    if labels is None or classes.size != 2:
-        raise DataError(
-            WHO,
-            needs="labels of two classes",
-            got=f"{classes.size}",
-            todo="Keep the rows of two classes, or merge the others into one.",
-        )
-    codes = np.searchsorted(classes, labels)
-    code = positive_code(WHO, classes, codes, pos_label=positive)
-    return np.asarray(codes == code), f"{classes.tolist()[code]}"
 
 
 @contextmanager

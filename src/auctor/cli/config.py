@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperOption
 
 from auctor.core.errors import ParameterError
 
@@ -119,8 +120,9 @@ def _check(given: Mapping[str, Any], known: Mapping[str, Any], place: str, meani
 
 def _value(name: str, value: Any, param: Any) -> Any:
     """A value as the command line would have it: text, a list of texts, or a bool for a flag."""
-    flag = bool(getattr(param, "is_flag", False))
-    several = bool(getattr(param, "multiple", False)) or getattr(param, "nargs", 1) == -1
+    option = isinstance(param, TyperOption)
+    flag = option and bool(param.is_flag)
+    several = param.multiple if option else param.nargs == -1
     if flag and isinstance(value, bool):
         return value
     if several and isinstance(value, list) and all(map(_scalar, value)):

@@ -91,9 +91,9 @@ def convert(
     written. If OUT ends in .shards, it is a folder of numbers that auctor train reads from disk.
     A model becomes an ONNX graph, or an SQL query that adds predictions to the rows of a table.
     """
-    from auctor.cli.inspect import is_model
     from auctor.core.checks import check_choice
     from auctor.core.files import check_destination
+    from auctor.saved import is_model
 
     if not (out.suffix == ".shards" and out.is_dir()):  # which write_shards refuses
         check_destination(out, who=WHO)

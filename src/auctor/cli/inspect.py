@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,12 +26,9 @@ from auctor.cli.output import column_table, console, echo_json
 from auctor.cli.reading import read_options
 
 if TYPE_CHECKING:
-    from auctor.tables.read import Table
+    pass
 
 WHO = "auctor inspect"
-#: Largest number of different labels whose counts are shown. Set by hand: a longer line is hard to
-#: read, and with more labels the column is probably not meant as classes.
-MANY_LABELS = 20
 
 
 @examples(
@@ -74,34 +70,24 @@ def inspect(
 
     For data it also gives the warnings of auctor train: columns that probably need an option.
     """
-    if is_model(path):
-        from auctor.saved import describe_file
+    from auctor.saved import describe_file, is_model
 
+    if is_model(path):
         found = describe_file(path, top=top, who=WHO)
         show = _show_model
     else:
         from auctor.tables.read import read_file
+        from auctor.training.contents import describe_table
 
         # One bucket per column of text: categories are counted, not encoded.
         how = {"categorical": "hash", "buckets": 1, "missing": "zero", "check": True}
         reading = read_options(ctx, WHO, labelled=label is not None, **how)
-        found = describe_data(read_file(path, reading), path)
+        found = describe_table(read_file(path, reading), path, who=WHO)
         show = _show_data
     if as_json:
         echo_json(found)
     else:
         show(found, top)
-
-
-def is_model(path: str) -> bool:
-    """Whether a file is a model: it ends in .auctor, or is a zip archive with meta.json."""
-    if path.endswith(".auctor"):
-        return True
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "meta.json" in archive.namelist()
-    except (OSError, zipfile.BadZipFile, ValueError):
-        return False
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -212,43 +198,6 @@ def _short(value: Any) -> str:
 # --- data -----------------------------------------------------------------------------------------
 
 
-def describe_data(table: Table, path: str) -> dict[str, Any]:
-    """The contents of a file of rows as plain values."""
-    from auctor.data.matrices import is_dense
-    from auctor.data.preparation import share_stored
-
-    n, d = table.matrix.shape
-    return {
-        "file": path,
-        "rows": n,
-        "columns": len(table.summary) or d,
-        "sparse": not is_dense(table.matrix),
-        "density": share_stored(table.matrix),
-        "label": table.schema.label,
-        "labels": None if table.labels is None else _labels(table.labels),
-        "missing": sum(column.missing for column in table.summary),
-        "summary": table.summary,
-    }
-
-
-def _labels(labels: Any) -> dict[str, Any]:
-    """Counts of the `MANY_LABELS` most frequent labels, and the number of different labels."""
-    import numpy as np
-
-    from auctor.training.prepare import tidy_labels
-    from auctor.training.targets import positive_code
-
-    plain = tidy_labels(labels, who=WHO) if labels.dtype.kind == "f" else labels.astype(str)
-    values, codes, counts = np.unique(plain, return_inverse=True, return_counts=True)
-    most = np.argsort(-counts, kind="stable")[:MANY_LABELS]
-    positive = str(values[positive_code(WHO, values, codes)]) if values.size == 2 else None
-    return {
-        "distinct": int(values.size),
-        "positive": positive,
-        "counts": {str(values[k]): int(counts[k]) for k in sorted(most.tolist())},
-    }
-
-
 def _show_data(found: dict[str, Any], top: int) -> None:
     """Print the size of a file, its labels and a table of its first ``top`` columns."""
     out = console()
@@ -276,7 +225,7 @@ def _label_text(found: dict[str, Any]) -> str:
     if labels is None:
         return "No label column was found; name it with --label."
     named = "" if found["label"] is None else f" {found['label']}"
-    if labels["distinct"] > MANY_LABELS:
+    if labels["distinct"] > len(labels["counts"]):
         return f"Label{named}: {labels['distinct']:,} different values"
     counts = labels["counts"]
     shares = (f"{name}: {count:,} ({count / found['rows']:.2%})" for name, count in counts.items())

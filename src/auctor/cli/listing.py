@@ -13,7 +13,7 @@ from auctor.cli.options import AsJson, examples
 from auctor.cli.output import echo_json
 
 
-class Kind(StrEnum):
+class PartKind(StrEnum):
     """Kinds of parts that can be listed."""
 
     METRICS = "metrics"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
     FORMATS = "formats"
 
 
-class Part(NamedTuple):
+class ListedPart(NamedTuple):
     """The name of a part and one line about it."""
 
     name: str
@@ -36,15 +36,15 @@ class Part(NamedTuple):
 
 #: How the parts of each kind are used.
 USES = {
-    Kind.METRICS: "MetricClassifier(metric=..., surrogate=...), default surrogate first",
-    Kind.LOSSES: "LinearRegressor(loss=...) by name; or an object in place of any metric or loss",
-    Kind.PENALTIES: "penalty=..., by name or as an object",
-    Kind.SOLVERS: "solver=..., by name or as an object; 'auto' chooses by the problem",
-    Kind.LEARNERS: "auctor stream --learner ..., classes of auctor.online",
-    Kind.ESTIMATORS: "classes of auctor with scikit-learn's API",
-    Kind.MAPS: "MapProblem(loss, penalty, map): scores that are not linear in the weights",
-    Kind.TOOLS: "functions and estimators of auctor.qp, .least_squares, .completion, .covariance",
-    Kind.FORMATS: "--format ..., read_table(format=...); 'auto' chooses by the name of the file",
+    PartKind.METRICS: "MetricClassifier(metric=..., surrogate=...), default surrogate first",
+    PartKind.LOSSES: "LinearRegressor(loss=...) by name; or an object for any metric or loss",
+    PartKind.PENALTIES: "penalty=..., by name or as an object",
+    PartKind.SOLVERS: "solver=..., by name or as an object; 'auto' chooses by the problem",
+    PartKind.LEARNERS: "auctor stream --learner ..., classes of auctor.online",
+    PartKind.ESTIMATORS: "classes of auctor with scikit-learn's API",
+    PartKind.MAPS: "MapProblem(loss, penalty, map): scores not linear in the weights",
+    PartKind.TOOLS: "functions, estimators of auctor.qp, .least_squares, .completion, .covariance",
+    PartKind.FORMATS: "--format ..., read_table(format=...); 'auto' chooses by the file's name",
 }
 
 #: One line about each file format.
@@ -62,12 +62,12 @@ FORMAT_LINES = {
 @examples("auctor list", "auctor list solvers", "auctor list metrics --json")
 def list_parts(
     kind: Annotated[
-        Kind | None, typer.Argument(help="Kind of parts to list; by default all kinds.")
+        PartKind | None, typer.Argument(help="PartKind of parts to list; by default all kinds.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List metrics with their surrogates, losses, penalties, solvers, estimators and more."""
-    kinds = list(Kind) if kind is None else [kind]
+    kinds = list(PartKind) if kind is None else [kind]
     found = {k: parts(k) for k in kinds}
     if as_json:
         echo_json(found)
@@ -75,28 +75,28 @@ def list_parts(
         _print(found)
 
 
-def parts(kind: Kind) -> list[Part]:
+def parts(kind: PartKind) -> list[ListedPart]:
     """All parts of one kind, from the registries and the exports of the packages.
 
     Examples
     --------
-    >>> [part.name for part in parts(Kind.METRICS)][:4]
+    >>> [part.name for part in parts(PartKind.METRICS)][:4]
     ['auc', 'partial_auc(max_fpr)', 'average_precision', 'prbep']
     """
     return {
-        Kind.METRICS: _metrics,
-        Kind.LOSSES: _losses,
-        Kind.PENALTIES: _penalties,
-        Kind.SOLVERS: _solvers,
-        Kind.LEARNERS: _learners,
-        Kind.ESTIMATORS: _estimators,
-        Kind.MAPS: _maps,
-        Kind.TOOLS: _tools,
-        Kind.FORMATS: _formats,
+        PartKind.METRICS: _metrics,
+        PartKind.LOSSES: _losses,
+        PartKind.PENALTIES: _penalties,
+        PartKind.SOLVERS: _solvers,
+        PartKind.LEARNERS: _learners,
+        PartKind.ESTIMATORS: _estimators,
+        PartKind.MAPS: _maps,
+        PartKind.TOOLS: _tools,
+        PartKind.FORMATS: _formats,
     }[kind]()
 
 
-def _metrics() -> list[Part]:
+def _metrics() -> list[ListedPart]:
     """Metrics with their surrogates, and short names."""
     from auctor.training.metric import ALIASES, METRICS
 
@@ -104,11 +104,11 @@ def _metrics() -> list[Part]:
     for name, metric in METRICS.items():
         surrogates = ", ".join(metric.surrogates)
         shown = f"{name}({metric.parameter})" if metric.parameter else name
-        listed.append(Part(shown, f"{metric.summary} (surrogates: {surrogates})"))
-    return [*listed, *(Part(short, f"short for {name}") for short, name in ALIASES.items())]
+        listed.append(ListedPart(shown, f"{metric.summary} (surrogates: {surrogates})"))
+    return [*listed, *(ListedPart(short, f"short for {name}") for short, name in ALIASES.items())]
 
 
-def _losses() -> list[Part]:
+def _losses() -> list[ListedPart]:
     """Losses with a name, then those that are passed as objects."""
     from auctor import losses
     from auctor.training.registry import LOSSES
@@ -117,7 +117,7 @@ def _losses() -> list[Part]:
     return _named(named) + _objects(losses, "value_grad", named)
 
 
-def _penalties() -> list[Part]:
+def _penalties() -> list[ListedPart]:
     """Penalties with a name, then those that are passed as objects."""
     from auctor import penalties
     from auctor.training.registry import PENALTIES
@@ -126,21 +126,21 @@ def _penalties() -> list[Part]:
     return _named(named) + _objects(penalties, "prox", named)
 
 
-def _solvers() -> list[Part]:
+def _solvers() -> list[ListedPart]:
     """Solvers with a name."""
     from auctor.solvers.registry import SOLVERS, solver_class
 
     return _named({name: solver_class(name) for name in SOLVERS})
 
 
-def _learners() -> list[Part]:
+def _learners() -> list[ListedPart]:
     """Online learners."""
     from auctor.online.registry import learners
 
     return _named(dict(learners()))
 
 
-def _estimators() -> list[Part]:
+def _estimators() -> list[ListedPart]:
     """Exported classes with ``fit``."""
     from auctor import estimators
 
@@ -148,14 +148,14 @@ def _estimators() -> list[Part]:
     return _named({name: kind for name, kind in exported.items() if hasattr(kind, "fit")})
 
 
-def _maps() -> list[Part]:
+def _maps() -> list[ListedPart]:
     """Score maps, and feature maps."""
     from auctor import maps
 
     return _objects(maps, "at", {}) + _objects(maps, "transform", {})
 
 
-def _tools() -> list[Part]:
+def _tools() -> list[ListedPart]:
     """Public functions and estimators of qp, least_squares, completion and covariance."""
     from auctor import completion, covariance, least_squares, qp
 
@@ -165,11 +165,11 @@ def _tools() -> list[Part]:
         for name in package.__all__:
             thing = getattr(package, name)
             if inspect.isfunction(thing) or hasattr(thing, "fit") or hasattr(thing, "step"):
-                listed.append(Part(f"{short}.{name}", first_line(thing)))
+                listed.append(ListedPart(f"{short}.{name}", first_line(thing)))
     return listed
 
 
-def _formats() -> list[Part]:
+def _formats() -> list[ListedPart]:
     """File formats with their endings."""
     from auctor.tables.formats import FORMATS, SUFFIXES
 
@@ -177,22 +177,22 @@ def _formats() -> list[Part]:
     for name in FORMATS[1:]:
         endings = [ending for ending, format in SUFFIXES.items() if format == name]
         listed.append(
-            Part(name, f"{FORMAT_LINES[name]} ({', '.join(endings) or 'any other name'})")
+            ListedPart(name, f"{FORMAT_LINES[name]} ({', '.join(endings) or 'any other name'})")
         )
     return listed
 
 
-def _named(classes: dict[str, type]) -> list[Part]:
+def _named(classes: dict[str, type]) -> list[ListedPart]:
     """Parts from classes by name."""
-    return [Part(name, first_line(kind)) for name, kind in classes.items()]
+    return [ListedPart(name, first_line(kind)) for name, kind in classes.items()]
 
 
-def _objects(package: ModuleType, method: str, named: dict[str, type]) -> list[Part]:
+def _objects(package: ModuleType, method: str, named: dict[str, type]) -> list[ListedPart]:
     """Exported classes with a method that have no name on the command line."""
     short = package.__name__.removeprefix("auctor.")
     exported = [(name, getattr(package, name)) for name in package.__all__]
     return [
-        Part(f"{short}.{name}", first_line(thing))
+        ListedPart(f"{short}.{name}", first_line(thing))
         for name, thing in exported
         if inspect.isclass(thing)
         and hasattr(thing, method)
@@ -214,7 +214,7 @@ def first_line(kind: object) -> str:
     return text.split("\n\n", 1)[0].replace("\n", " ").replace("`", "")
 
 
-def _print(found: dict[Kind, list[Part]]) -> None:
+def _print(found: dict[PartKind, list[ListedPart]]) -> None:
     """Print a table for each kind."""
     from rich.console import Console
     from rich.table import Table

@@ -72,7 +72,7 @@ def _run(given: list[str]) -> int:
     import typer
 
     from auctor.cli.app import COMMANDS, make_app
-    from auctor.cli.output import say, worded
+    from auctor.cli.output import INTERRUPTED, say, worded
 
     # Only the command that runs is built; help and usage errors need all of them.
     command = given[0] if given and given[0] in COMMANDS else None
@@ -89,7 +89,7 @@ def _run(given: list[str]) -> int:
             say(usage_error(error, command))
             return 2
         except (KeyboardInterrupt, typer.Abort):
-            return 130
+            return INTERRUPTED
         except OSError as error:
             return _failed_output(error)
         except SystemExit as stop:  # shell completion exits like this
@@ -105,7 +105,8 @@ def usage_error(error: TyperException, command: str | None) -> str:
     """
     who = "auctor" if command is None else f"auctor {command}"
     help_page = f"See {who} --help."
-    if hasattr(error, "option_name") and hasattr(error, "possibilities"):  # no such option
+    # No such option; typer has no public class for it.
+    if hasattr(error, "option_name") and hasattr(error, "possibilities"):
         meant = _same_meaning(error.option_name, command) or error.possibilities or ()
         hint = f"Did you mean {' or '.join(sorted(meant))}? " if meant else ""
         unknown = f"has no option {error.option_name}"

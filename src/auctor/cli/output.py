@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: hand: a longer table fills more than a screen.
 MANY_COLUMNS = 30
 
+#: Exit code after Ctrl-C, also if a model was saved: 128 + 2, the number of the signal.
+INTERRUPTED = 130
 #: Python parameters whose option on the command line has another name.
 OPTION_NAMES = {
     "cv": "folds",

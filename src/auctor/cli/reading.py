@@ -73,8 +73,8 @@ def count_unseen(chunks: Iterable[Chunk], unseen: Counter[str]) -> Iterator[Chun
 
 def check_order(model: Path, data: str, *, who: str) -> None:
     """Refuse a model and a data file in the wrong order; the message says that they are swapped."""
-    from auctor.cli.inspect import is_model
     from auctor.core.errors import ParameterError
+    from auctor.saved import is_model
 
     if is_model(data) and not is_model(str(model)):
         raise ParameterError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +30,7 @@ from auctor.cli.options import (
     command_line,
     examples,
 )
-from auctor.cli.output import echo_json, say_unseen
+from auctor.cli.output import INTERRUPTED, echo_json, say_unseen
 from auctor.cli.parameters import settings
 from auctor.cli.reading import read_options
 from auctor.cli.stream_output import (
@@ -43,9 +43,8 @@ from auctor.cli.stream_output import (
 
 if TYPE_CHECKING:
     from auctor.online.base import OnlineClassifier
-    from auctor.online.run import Progress
+    from auctor.online.run import StreamProgress
     from auctor.tables import Chunk
-    from auctor.tables.schema import Schema
 
 #: Seconds between two updates of the progress line: five a second look continuous. Set by hand.
 PAUSE = 0.2
@@ -148,26 +147,27 @@ def stream(
     The first rows of a table decide which columns are numbers, text or dates; the model keeps that.
     Text that first appears later is counted, and treated as no category.
     """
+    from auctor.online.run import SeenColumns
     from auctor.tables.stream import stream_rows
     from auctor.training.prepare import tidy_labels
 
     model = _make_model(ctx.params)
     _check_out(out)
     check_outputs(WHO, [out, checkpoint], [*(data or ()), config])
-    columns = _Columns()
+    columns = SeenColumns(WHO)
     chunks = columns.watching(stream_rows(_source(data), read_options(ctx, WHO, check=True)))
     result, interrupted = _learn(model, chunks, ctx.params)
     if interrupted and not hasattr(model, "classes_"):  # before the first row was learned
         say_interrupted(0, checkpoint, None)
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
     model.classes_ = tidy_labels(model.classes_, who=WHO)
     summary = summarise(model, learner, result, checkpoint, out) | {"unseen": columns.unseen}
     if out is not None:
         write_model(out, model, summary, columns.schema(model), command_line(ctx))
-    columns.warn()
+    say_unseen("stream", columns.unseen, columns.rows, of="the first rows of the stream")
     if interrupted:
         say_interrupted(result.rows, checkpoint, out)
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
     if as_json:
         echo_json(summary)
     else:
@@ -210,7 +210,7 @@ def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
 
 def _learn(
     model: OnlineClassifier, chunks: Iterator[Chunk], options: Mapping[str, Any]
-) -> tuple[Progress, bool]:
+) -> tuple[StreamProgress, bool]:
     """Learn from all chunks; returns how far it came, and whether it was interrupted."""
     from auctor.online import learn
 
@@ -283,13 +283,13 @@ def _check_out(out: Path | None) -> None:
     check_destination(out, who=WHO)
 
 
-def _progress_line() -> Callable[[Progress], None] | None:
+def _progress_line() -> Callable[[StreamProgress], None] | None:
     """A function that updates a line of progress; None unless the error stream is a terminal."""
     if not sys.stderr.isatty():
         return None
     latest = 0.0
 
-    def show(progress: Progress) -> None:
+    def show(progress: StreamProgress) -> None:
         """Write the line, unless the last update was less than `PAUSE` seconds ago."""
         nonlocal latest
         now = time.monotonic()
@@ -302,7 +302,7 @@ def _progress_line() -> Callable[[Progress], None] | None:
     return show
 
 
-def progress_text(progress: Progress) -> str:
+def progress_text(progress: StreamProgress) -> str:
     """Rows so far, rows per second and AUC, in one line."""
     auc = "" if progress.auc is None else f", AUC of the latest rows {progress.auc:.4f}"
     return f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s{auc}"
@@ -315,44 +315,9 @@ def _end_line(show: object) -> None:
         sys.stderr.flush()
 
 
-class _Columns:
-    """Schema of the chunks, and counts of rows with categories that the first rows do not have."""
-
-    def __init__(self) -> None:
-        self.first: Chunk | None = None  # without its rows
-        self.rows = 0
-        self.unseen: dict[str, int] = {}
-
-    def watching(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Pass chunks on, and record their columns."""
-        from auctor.training.prepare import check_width
-
-        for chunk in chunks:
-            check_width(chunk.matrix.shape[1], chunk.first_index, who=WHO)
-            if self.first is None:
-                self.first = chunk._replace(matrix=None, labels=chunk.labels[:0])
-            self.rows += chunk.n_rows
-            for name, count in (chunk.unseen or {}).items():
-                self.unseen[name] = self.unseen.get(name, 0) + count
-            yield chunk
-
-    def schema(self, model: OnlineClassifier) -> Schema:
-        """The schema to read other files by; without column names, only the number of columns."""
-        from auctor.tables.schema import Schema
-
-        if self.first is not None and self.first.schema is not None:
-            return self.first.schema
-        first_index = None if self.first is None else self.first.first_index
-        return Schema((), None, int(model.coef_.shape[1]), None, first_index)
-
-    def warn(self) -> None:
-        """Warn of categories that the first rows did not have, if there are any."""
-        say_unseen("stream", self.unseen, self.rows, of="the first rows of the stream")
-
-
-def _so_far(model: OnlineClassifier) -> Progress:
+def _so_far(model: OnlineClassifier) -> StreamProgress:
     """The progress of a learner at an interrupt; the time is unknown and 0."""
-    from auctor.online.run import Progress, running_auc
+    from auctor.online.run import StreamProgress, running_auc
 
     rows, skipped = (int(getattr(model, name, 0)) for name in ("rows_seen_", "skipped_rows_"))
-    return Progress(rows, 0, skipped, 0.0, running_auc(model) if rows else None)
+    return StreamProgress(rows, 0, skipped, 0.0, running_auc(model) if rows else None)

@@ -12,7 +12,7 @@ from auctor.cli.output import say
 
 if TYPE_CHECKING:
     from auctor.online.base import OnlineClassifier
-    from auctor.online.run import Progress
+    from auctor.online.run import StreamProgress
     from auctor.tables.schema import Schema
 
 WHO = "auctor stream"
@@ -31,7 +31,7 @@ def say_interrupted(rows: int, checkpoint: Path | None, out: Path | None) -> Non
 def summarise(
     model: OnlineClassifier,
     learner: str,
-    result: Progress,
+    result: StreamProgress,
     checkpoint: Path | None,
     out: Path | None,
 ) -> dict[str, Any]:

@@ -59,7 +59,7 @@ from auctor.cli.options import (
     command_line,
     examples,
 )
-from auctor.cli.output import console, echo_json, show_model
+from auctor.cli.output import INTERRUPTED, console, echo_json, show_model
 from auctor.cli.parameters import table_parameters
 from auctor.cli.reading import options_for_new_rows, read_options
 from auctor.cli.train_shards import (
@@ -169,4 +169,4 @@ def train(
     elif screen is not None:
         show_model(screen, summary, options_for_new_rows(reading))
     if run.interrupted:
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from auctor.cli.output import console, echo_json, say, say_warning
+from auctor.cli.output import INTERRUPTED, console, echo_json, say, say_warning
 
 if TYPE_CHECKING:
     from auctor.data import Sharded
@@ -149,7 +149,7 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
         _show(found)
     if fitted.interrupted:
         say(f"interrupted; the best model so far is saved in {job.out}: gap {fitted.gap:.3g}.")
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _summary(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from auctor.cli.output import say, show_data, show_positive, worded
+from auctor.cli.output import INTERRUPTED, say, show_data, show_positive, worded
 from auctor.cli.reading import read_text
 from auctor.core.files import write_text
 
@@ -113,7 +113,7 @@ def _train(
         progress.close()
         kept = f"the model is saved in {job.out}" if saved else "nothing was written"
         say(f"interrupted; {kept}.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     finally:
         progress.close()
     if run.interrupted:

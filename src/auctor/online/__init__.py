@@ -13,7 +13,7 @@ from auctor.online.learners.solam import RegSolam, Solam
 from auctor.online.learners.spam import Spam
 from auctor.online.learners.uni_exp import UniExp
 from auctor.online.river import Riverlike
-from auctor.online.run import Progress, learn
+from auctor.online.run import StreamProgress, learn
 from auctor.online.streaming.streaming import StreamingAUC
 
 __all__ = [
@@ -25,11 +25,11 @@ __all__ = [
     "OnlineGaussianAuc",
     "Opauc",
     "PassiveAggressive",
-    "Progress",
     "RegSolam",
     "Riverlike",
     "Solam",
     "Spam",
+    "StreamProgress",
     "StreamingAUC",
     "UniExp",
     "learn",

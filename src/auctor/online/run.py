@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
@@ -22,15 +22,16 @@ from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier
 from auctor.online.checkpoint import Origin, restore, save_checkpoint
 from auctor.online.labels import distinct_labels, missing_labels
-from auctor.tables import Chunk
+from auctor.tables import Chunk, Schema
 from auctor.tables.stream import open_stream, same_columns
+from auctor.training.prepare import check_width
 
 #: Rows, at most, that are read ahead until a second class is seen. Set by hand: they are kept in
 #: memory; a rare class may need more, then ``classes`` must be passed.
 LOOK_AHEAD = 65_536
 
 
-class Progress(NamedTuple):
+class StreamProgress(NamedTuple):
     """Progress of a learner on a stream.
 
     Parameters
@@ -68,8 +69,8 @@ def learn(
     every: int = 100_000,
     resume: bool = False,
     limit: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> Progress:
+    progress: Callable[[StreamProgress], None] | None = None,
+) -> StreamProgress:
     """Train a learner by one pass over a stream.
 
     Parameters
@@ -91,11 +92,11 @@ def learn(
     limit : int, optional
         Stop after this many rows, counted from the start of the source.
     progress : callable, optional
-        Called with a `Progress` after every chunk.
+        Called with a `StreamProgress` after every chunk.
 
     Returns
     -------
-    Progress
+    StreamProgress
 
     Examples
     --------
@@ -115,9 +116,9 @@ def learn(
     start = time.perf_counter()
     begun_at = done
 
-    def now() -> Progress:
+    def now() -> StreamProgress:
         skipped = int(getattr(learner, "skipped_rows_", 0))
-        return Progress(
+        return StreamProgress(
             done, done - begun_at, skipped, time.perf_counter() - start, running_auc(learner)
         )
 
@@ -316,3 +317,43 @@ def _deferred_interrupt() -> Iterator[_Interrupt]:
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class SeenColumns:
+    """Schema of the chunks, and counts of rows with categories that the first rows do not have.
+
+    Parameters
+    ----------
+    who : str
+        Name used in error messages.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the chunks so far.
+    unseen : dict
+        Rows with such a category, by column.
+    """
+
+    def __init__(self, who: str = "learn") -> None:
+        self.who, self.rows = who, 0
+        self.unseen: dict[str, int] = {}
+        self._first: Chunk | None = None  # without its rows
+
+    def watching(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Pass chunks on, and record their columns."""
+        for chunk in chunks:
+            check_width(chunk.matrix.shape[1], chunk.first_index, who=self.who)
+            if self._first is None:
+                self._first = chunk._replace(matrix=None, labels=chunk.labels[:0])
+            self.rows += chunk.n_rows
+            for name, count in (chunk.unseen or {}).items():
+                self.unseen[name] = self.unseen.get(name, 0) + count
+            yield chunk
+
+    def schema(self, model: OnlineClassifier) -> Schema:
+        """The schema to read other files by; without column names, only the number of columns."""
+        if self._first is not None and self._first.schema is not None:
+            return self._first.schema
+        first_index = None if self._first is None else self._first.first_index
+        return Schema((), None, int(model.coef_.shape[1]), None, first_index)

@@ -3,7 +3,7 @@
 The format is described in ``docs/model-format.md``.
 """
 
-from auctor.saved.describe import describe_file
+from auctor.saved.describe import describe_file, is_model
 from auctor.saved.predictors import Predictor, SavedClassifier, read_classifier, read_predictor
 from auctor.saved.store import FORMAT, Saved, load, read_model, read_saved, save, save_fitted
 
@@ -13,6 +13,7 @@ __all__ = [
     "Saved",
     "SavedClassifier",
     "describe_file",
+    "is_model",
     "load",
     "read_classifier",
     "read_model",

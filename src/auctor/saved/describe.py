@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -117,3 +118,14 @@ def _weights(
 def _top(row: Any, names: Any, schema: Schema, top: int) -> tuple[Any, ...]:
     """The ``top`` columns of largest absolute weight."""
     return weights(row, names, top, schema.first_index).top if top else ()
+
+
+def is_model(path: str) -> bool:
+    """Whether a file is a model: it ends in .auctor, or is a zip archive with meta.json."""
+    if path.endswith(".auctor"):
+        return True
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "meta.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError):
+        return False

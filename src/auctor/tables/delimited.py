@@ -107,7 +107,7 @@ class DelimitedFile:
         return f"column {k + 1} ({self.fields[k]})" if self.named else f"column {k + 1}"
 
     def parse_number(self, word: str) -> float | None:
-        """The number that a word spells with the decimal sign of the file, as `parse_number`."""
+        """Parse a word as a number with the file's decimal sign; None if it is none."""
         return parse_number(word, self.options.decimal)
 
     def _start(self) -> None:

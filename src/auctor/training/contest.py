@@ -30,6 +30,7 @@ from auctor.training.folds import stratified_folds
 from auctor.training.metric import Chosen, resolve_metric
 from auctor.training.registry import resolve_penalty
 from auctor.training.select import SMOOTH_RATIO
+from auctor.training.targets import positive_code
 from auctor.training.verdict import LINEAR, Row, compared, recommendation
 
 WHO = "contest"
@@ -358,3 +359,27 @@ def _row(contender: Contender, folds: list[_Measured]) -> Row:
         on_edge=sum(fold.on_edge for fold in folds),
         values=tuple(values.tolist()),
     )
+
+
+def positive_rows(
+    labels: Array | None, positive: Any = None, *, who: str = WHO
+) -> tuple[Array, str]:
+    """A mask of the positive rows, and the positive label; refuses other than two classes.
+
+    Examples
+    --------
+    >>> mask, label = positive_rows(np.array(["no", "yes", "no"]))
+    >>> mask.tolist(), label
+    ([False, True, False], 'yes')
+    """
+    classes = np.unique(labels) if labels is not None else np.empty(0)
+    if labels is None or classes.size != 2:
+        raise DataError(
+            who,
+            needs="labels of two classes",
+            got=f"{classes.size}",
+            todo="Keep the rows of two classes, or merge the others into one.",
+        )
+    codes = np.searchsorted(classes, labels)
+    code = positive_code(who, classes, codes, pos_label=positive)
+    return np.asarray(codes == code), f"{classes.tolist()[code]}"
