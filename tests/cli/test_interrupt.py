@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import auctor
-from auctor.training.results import Run
+from auctor.training.results import TrainingRun
 from tests.cli.commands import run
 
 pytestmark = pytest.mark.usefixtures("in_folder")
@@ -112,7 +112,7 @@ def test_ctrl_c_while_measuring_keeps_the_model(svm, capsys, monkeypatch):
     def measure(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Run, "measure", measure)
+    monkeypatch.setattr(TrainingRun, "measure", measure)
     assert run(svm, *QUICK) == 130
     assert "the model is saved in model.auctor" in capsys.readouterr().err
     auctor.load("model.auctor")

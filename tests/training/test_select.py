@@ -9,9 +9,9 @@ import pytest
 
 from auctor import MetricClassifier, MetricClassifierCV
 from auctor.core.errors import DataWarning
-from auctor.training.curve import Curve
-from auctor.training.fold_scores import Scored
+from auctor.training.fold_scores import FoldModel
 from auctor.training.surrogate import contestants
+from auctor.training.validation_curve import ValidationCurve
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(400, 12))
@@ -87,7 +87,7 @@ def test_an_empty_sparse_model_is_said_in_its_own_words():
 
 
 def test_level_scores_at_an_end_are_no_reason_to_go_there():
-    table = {s: {k: Scored(v + 0.01 * k, v, [], X[0]) for k in range(3)} for s, v in
+    table = {s: {k: FoldModel(v + 0.01 * k, v, [], X[0]) for k in range(3)} for s, v in
              ((10.0, 0.5), (1.0, 0.8), (0.1, 0.8 + 1e-9))}  # fmt: skip
     table[0.1][2] = table[1.0][2]._replace(score=table[1.0][2].score - 1e-9)
     level = curve_of(table)
@@ -112,11 +112,11 @@ def test_few_positives_are_scored_on_all_folds_before_a_strength_is_dropped():
 
 def test_a_grid_does_not_go_on_where_all_models_rank_alike():
     """Under a very strong penalty every model points from the mean of one class to the other's."""
-    table = {s: {k: Scored(0.8, 0.7, [], X[0]) for k in range(3)} for s in (10.0, 1.0)}
-    table[0.1] = {k: Scored(0.6, 0.7, [], X[0]) for k in range(3)}
+    table = {s: {k: FoldModel(0.8, 0.7, [], X[0]) for k in range(3)} for s in (10.0, 1.0)}
+    table[0.1] = {k: FoldModel(0.6, 0.7, [], X[0]) for k in range(3)}
     assert curve_of(table).flat_edge(0)
     assert not curve_of(table).flat_edge(2)
-    table[10.0][1] = Scored(0.8, 0.75, [], X[0])  # the same score, a better second one
+    table[10.0][1] = FoldModel(0.8, 0.75, [], X[0])  # the same score, a better second one
     assert not curve_of(table).flat_edge(0)
 
 
@@ -124,15 +124,15 @@ def test_a_grid_does_not_go_on_where_all_models_rank_alike():
 def test_a_lead_on_one_fold_is_chance(folds):
     """Its mean is its standard error, whatever rounding makes of the two."""
     for lead in (0.1, 0.2, 0.3, 1.0 / 3.0, 0.7):
-        table = {1.0: {k: Scored(0.6 + lead * (k == 1), 0.5, [], X[0]) for k in range(folds)}}
-        curve = Curve(SimpleNamespace(folds=list(range(folds))), None, None, table=table)
+        table = {1.0: {k: FoldModel(0.6 + lead * (k == 1), 0.5, [], X[0]) for k in range(folds)}}
+        curve = ValidationCurve(SimpleNamespace(folds=list(range(folds))), None, None, table=table)
         assert not curve.leads(0, np.full(folds, 0.6))
         table[1.0][2] = table[1.0][1]
         assert curve.leads(0, np.full(folds, 0.6))
 
 
 def curve_of(table):
-    return Curve(SimpleNamespace(folds=[0, 1, 2]), None, None, table=table)
+    return ValidationCurve(SimpleNamespace(folds=[0, 1, 2]), None, None, table=table)
 
 
 def test_a_start_changes_the_work_and_not_the_answer():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from auctor.reports.progress import Progress
     from auctor.tables.options import ReadOptions
     from auctor.training.prepare import Parts
-    from auctor.training.results import Run
+    from auctor.training.results import TrainingRun
     from auctor.training.table import TableParameters
 
 WHO = "auctor train"
@@ -44,7 +44,7 @@ class TableJob(NamedTuple):
 
 def train_table(
     job: TableJob, table: TableParameters, screen: Console | None, *, verbose: bool, quiet: bool
-) -> tuple[Run, dict[str, Any]]:
+) -> tuple[TrainingRun, dict[str, Any]]:
     """Read, fit, measure and write.
 
     Parameters
@@ -58,7 +58,7 @@ def train_table(
 
     Returns
     -------
-    run : Run
+    run : TrainingRun
         The fitted model and how it was found.
     found : dict
         Its metrics on the held-out rows.
@@ -74,7 +74,7 @@ def train_table(
 
 def _train(
     job: TableJob, table: TableParameters, screen: Console | None, progress: Progress
-) -> tuple[Run, dict[str, Any]]:
+) -> tuple[TrainingRun, dict[str, Any]]:
     """Do the work of `train_table` with a given line of progress."""
     from auctor.training.run import train as fit_model
     from auctor.training.table import model_parameters
@@ -184,7 +184,9 @@ def _count_rows(
     return for_parts(WHO, table, n_rows)
 
 
-def _save(job: TableJob, table: TableParameters, run: Run, found: dict[str, Any] | None) -> None:
+def _save(
+    job: TableJob, table: TableParameters, run: TrainingRun, found: dict[str, Any] | None
+) -> None:
     """Write the model file: with the columns of the table, or the model alone if it has none."""
     from dataclasses import replace
 
@@ -222,12 +224,12 @@ def slice_columns(
     return read_text(source, slices, reading) if slices else {}
 
 
-def page_of(run: Run, data: str, columns: dict[str, list[str]], *, compared: bool) -> str:
+def page_of(run: TrainingRun, data: str, columns: dict[str, list[str]], *, compared: bool) -> str:
     """The report of a run as HTML.
 
     Parameters
     ----------
-    run : Run
+    run : TrainingRun
     data : str
         Name of the data in the report.
     columns : dict

@@ -26,7 +26,7 @@ from auctor.training.additive_model import (
 )
 from auctor.training.curve_bands import classifier_samples, regressor_samples
 from auctor.training.parameters import parameters_of
-from auctor.training.rounding import JUDGED_ROWS, Judge
+from auctor.training.rounding import JUDGED_ROWS, RoundingJudge
 from auctor.training.scorecard import Scorecard, card_points, make_scorecard
 from auctor.training.targets import Rows, known_labels
 from auctor.training.train_model import FitOptions
@@ -205,7 +205,9 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
         )
 
 
-def _judge(model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None) -> Judge:
+def _judge(
+    model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None
+) -> RoundingJudge:
     """The metric of the model on at most `JUDGED_ROWS` rows, to choose the rounding by."""
     every = slice(None, None, -(-matrix.shape[0] // JUDGED_ROWS))  # evenly spaced rows
     labels = labels[every]
@@ -214,7 +216,7 @@ def _judge(model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | 
     def measure(decision: FloatArray) -> float:
         return model.score_at(decision, labels, weight)
 
-    return Judge(model.bins.codes(matrix[every]), measure)
+    return RoundingJudge(model.bins.codes(matrix[every]), measure)
 
 
 @dataclass(eq=False, repr=False)

@@ -15,7 +15,7 @@ from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.base import check_columns
 from auctor.estimators.classifier import MetricClassifier, check_has_probabilities
-from auctor.estimators.fitted import unfitted
+from auctor.estimators.from_model import unfitted
 from auctor.estimators.offered import offered_if
 from auctor.tables.blocks import Block
 from auctor.tables.check import unseen_warning

@@ -310,9 +310,9 @@ def _made_trace(trace: Array) -> Trace:
 
 def as_estimator(fitted: AnyFitted) -> Any:
     """The estimator that a file describes; imports scikit-learn."""
-    from auctor.estimators import fitted as made
+    from auctor.estimators import from_model
 
-    return made.as_estimator(fitted)
+    return from_model.as_estimator(fitted)
 
 
 def checked_table(params: Json, schema: Any, n_features: int) -> tuple[TableParameters, bool]:

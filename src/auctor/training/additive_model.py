@@ -34,10 +34,10 @@ from auctor.training.additive import (
 )
 from auctor.training.bins import Bins, read_values
 from auctor.training.calibrate import Sigmoid
-from auctor.training.curve import within_error
 from auctor.training.fit import linear_scores
 from auctor.training.fold_scores import Split
 from auctor.training.folds import stratified_folds
+from auctor.training.linear import Trained, train_classifier, train_regressor
 from auctor.training.metric import METRICS, Chosen, Cut, resolve_metric
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import (
@@ -51,7 +51,7 @@ from auctor.training.registry import resolve_loss
 from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import ERRORS, cut_of
-from auctor.training.train import Trained, train_classifier, train_regressor
+from auctor.training.validation_curve import within_error
 
 #: Smooth surrogate, by metric, where the default surrogate of the metric is not smooth: curves have
 #: many parameters, for which smooth losses are solved many times as fast.

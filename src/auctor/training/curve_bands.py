@@ -23,9 +23,9 @@ from auctor.training.additive_model import (
 )
 from auctor.training.bins import Bins
 from auctor.training.fitted import FittedClassifier
+from auctor.training.linear import train_classifier, train_regressor
 from auctor.training.parameters import ClassifierParameters, RegressorParameters
 from auctor.training.targets import Rows
-from auctor.training.train import train_classifier, train_regressor
 
 #: Quantiles of the bootstrap curves between which a band lies: set by hand to the usual 95 %.
 BAND = (0.025, 0.975)

@@ -23,7 +23,7 @@ from auctor.solvers import resolve
 from auctor.solvers.choose import Role
 from auctor.solvers.gaussian.moments import fits, outnumbered
 from auctor.solvers.gaussian.shrinkage import shrinkage
-from auctor.training.exact import check_maximiser, maximise_exact
+from auctor.training.exact_metric import check_maximiser, maximise_exact
 from auctor.training.metric import Chosen
 from auctor.training.metric_parts import HasOffsets
 from auctor.training.parameters import LinearParameters, generator

@@ -21,13 +21,13 @@ from auctor.core.watching import point_callback, tell_stage
 from auctor.solvers import Path, regularisation_path
 from auctor.training.fit import class_problems, each_class, linear_scores, stacked, start_at
 from auctor.training.folds import stratified_folds
+from auctor.training.linear import model_from
 from auctor.training.metric import Chosen, check_count
 from auctor.training.model import LinearModel
 from auctor.training.parameters import SearchParameters, fold_seed, generator
 from auctor.training.scale import to_data_units
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import COUNTS, check_cut, thresholds
-from auctor.training.train import model_from
 
 #: Score of a model on some rows, greater is better.
 Judge = Callable[[LinearModel, Rows], float]
@@ -39,7 +39,7 @@ class OutOfTimeError(Exception):
     """The time limit of a search is reached."""
 
 
-class Scored(NamedTuple):
+class FoldModel(NamedTuple):
     """A model of one fold at one strength.
 
     Parameters
@@ -183,7 +183,7 @@ class FoldScorer:
         tol: float,
         max_iter: int,
         start: Sequence[Solution] = (),
-    ) -> list[Scored]:
+    ) -> list[FoldModel]:
         """Models of a fold at decreasing strengths, with their scores on the held-out rows.
 
         ``start`` are the solutions of another model, one per class, as a warm start. There are
@@ -218,10 +218,10 @@ class FoldScorer:
 
     def _scored(
         self, test: IntArray, chosen: Chosen, models: list[tuple[list[Solution], FloatArray]]
-    ) -> list[Scored]:
+    ) -> list[FoldModel]:
         """Scores of the models on the held-out rows; stops where the metric is not defined."""
         score = self._measure(test)  # the copy of the training rows has been freed by now
-        done: list[Scored] = []
+        done: list[FoldModel] = []
         for solutions, cut in models:
             value = second = math.nan
             try:
@@ -239,7 +239,7 @@ class FoldScorer:
                 )
                 break
             finally:
-                done.append(Scored(value, second, solutions, cut))
+                done.append(FoldModel(value, second, solutions, cut))
         return done
 
     def _model(self, solutions: Sequence[Solution], cut: FloatArray) -> LinearModel:

@@ -21,7 +21,7 @@ from auctor.training.targets import known_labels, sign_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Linear:
+class LinearBase:
     """Base of linear models: coefficients, and checks that the columns are those of the fit.
 
     Parameters
@@ -108,7 +108,7 @@ def _first_other(names: Sequence[str], wanted: tuple[str, ...] | None) -> str:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RegressionModel(Linear):
+class RegressionModel(LinearBase):
     """A fitted linear regression.
 
     Parameters
@@ -116,7 +116,7 @@ class RegressionModel(Linear):
     loss : str or loss object
         Its inverse link turns scores into predictions.
     coef, intercept, feature_names, schema, n_threads, who
-        As in `Linear`, with one score.
+        As in `LinearBase`, with one score.
     """
 
     loss: Any = "squared"
@@ -127,7 +127,7 @@ class RegressionModel(Linear):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LinearModel(Linear):
+class LinearModel(LinearBase):
     """A fitted linear classifier: scores, labels, probabilities and the metric it was trained for.
 
     Parameters
@@ -144,7 +144,7 @@ class LinearModel(Linear):
     metric, surrogate, average
         What `score` measures, as in `auctor.MetricClassifier`.
     coef, intercept, feature_names, schema, n_threads, who
-        As in `Linear`; k is 1 for two classes, else the number of classes.
+        As in `LinearBase`; k is 1 for two classes, else the number of classes.
 
     Examples
     --------

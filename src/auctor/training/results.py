@@ -28,7 +28,7 @@ from auctor.training.train_model import kind_for
 
 
 @dataclass
-class Run:
+class TrainingRun:
     """A fitted model with its training and test rows; `train` makes one.
 
     Parameters

@@ -19,12 +19,12 @@ PASSES = 3
 #: Further searches from random shifts. Set by hand: a search column by column may end in a local
 #: optimum; each restart costs as much as the first search.
 RESTARTS = 3
-#: Rows, evenly spaced, on which shifts are tried, at most. Set by hand: the standard error of an
-#: AUC of so many rows is about 0.003.
+#: Rows, evenly spaced, on which shifts are tried, at most. Set by hand: the standard error of
+#: the AUC of 20,000 rows is about 0.003.
 JUDGED_ROWS = 20_000
 
 
-class Judge(NamedTuple):
+class RoundingJudge(NamedTuple):
     """Rows and a metric by which a rounding is chosen.
 
     Parameters
@@ -43,7 +43,7 @@ def judged_shifts(
     exact: Sequence[FloatArray],
     shifts: FloatArray,
     start: float,
-    judge: Judge,
+    judge: RoundingJudge,
     base: float,
     factor: float,
 ) -> FloatArray:
@@ -62,7 +62,7 @@ def _search_shifts(
     exact: Sequence[FloatArray],
     first: FloatArray,
     start: float,
-    judge: Judge,
+    judge: RoundingJudge,
     base: float,
     factor: float,
 ) -> tuple[float, FloatArray]:

@@ -24,7 +24,7 @@ from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters
 from auctor.training.prepare import Parts, check_finite
-from auctor.training.results import Run
+from auctor.training.results import TrainingRun
 from auctor.training.scale import scaled_rows
 from auctor.training.targets import Rows, encode, positive_code
 from auctor.training.train_model import check_given, kind_for, train_model
@@ -41,7 +41,7 @@ def train(
     word: Callable[[Warning], str] = str,
     warned: Sequence[Warning] = (),
     who: str = "train",
-) -> Run:
+) -> TrainingRun:
     r"""Fit a model to the training rows; Ctrl-C keeps the best model so far, or raises.
 
     Parameters
@@ -56,7 +56,7 @@ def train(
     progress : Progress, optional
         Shows the progress of the fit.
     seed : int
-        Seed of the bootstrap of `Run.measure`.
+        Seed of the bootstrap of `TrainingRun.measure`.
     command : str
         Command line that reproduces the run, for the model file and the report.
     word : callable
@@ -100,7 +100,7 @@ def train(
         reason = Status.INTERRUPTED.value
         warnings_so_far = [one for one in warnings_so_far if reason not in str(one)]
     train_auc, train_score = _on_training_rows(fitted.model, rows)
-    return Run(
+    return TrainingRun(
         fitted,
         parts,
         rows,

@@ -18,7 +18,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import column_values
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.bins import MISSING, Bins, ColumnBins, PairBins
-from auctor.training.rounding import Judge, best_shift, judged_shifts
+from auctor.training.rounding import RoundingJudge, best_shift, judged_shifts
 from auctor.training.targets import sign_of
 
 
@@ -251,7 +251,7 @@ def make_scorecard(
     points_to_double_odds: float = 20.0,
     base: float = 600.0,
     rounded: bool = True,
-    judge: Judge | None = None,
+    judge: RoundingJudge | None = None,
 ) -> Scorecard:
     """The scorecard of an additive classifier of two classes.
 
@@ -267,7 +267,7 @@ def make_scorecard(
         Points of a row at the threshold of the model, where the decision value is 0.
     rounded : bool
         Whether to round points to whole numbers.
-    judge : Judge, optional
+    judge : RoundingJudge, optional
         Rows and a metric to choose the rounding by; by default the rounding with the least mean
         squared change of the training rows' points.
     """

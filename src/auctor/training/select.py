@@ -16,9 +16,9 @@ from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
 from auctor.solvers import strength_max
 from auctor.solvers.sparse.path import check_strengths
-from auctor.training.curve import Budget, Curve
 from auctor.training.fit import class_problems, stacked
 from auctor.training.fold_scores import FoldScorer, Judge, OutOfTimeError, Split
+from auctor.training.linear import Trained, model_from, train_classifier
 from auctor.training.metric import resolve_metric
 from auctor.training.parameters import (
     ClassifierParameters,
@@ -35,7 +35,7 @@ from auctor.training.surrogate import (
     default_surrogate,
 )
 from auctor.training.targets import Rows, targets_of
-from auctor.training.train import Trained, model_from, train_classifier
+from auctor.training.validation_curve import Budget, ValidationCurve
 
 #: Smallest over largest default strength for penalties that make models sparse; set by hand to the
 #: usual ratio of lasso paths: below it nearly all columns are in the model.
@@ -249,10 +249,10 @@ class StrengthSearch:
                 left.append(strength)
         return left
 
-    def _curve(self, name: str) -> Curve:
+    def _curve(self, name: str) -> ValidationCurve:
         """A curve without scores for the surrogate of this name."""
         chosen = resolve_metric(self.who, self.given.metric, name)
-        return Curve(self.scorer, chosen, self.penalty, name)
+        return ValidationCurve(self.scorer, chosen, self.penalty, name)
 
     def _candidates(self) -> FloatArray:
         """The strengths to try first, decreasing."""

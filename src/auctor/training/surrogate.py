@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from auctor.training.curve import Budget, Curve
 from auctor.training.metric import ALIASES, METRICS, parse
+from auctor.training.validation_curve import Budget, ValidationCurve
 
 #: Strengths at which a rival surrogate is tried first, relative to the leader's best strength. Set
 #: by hand: one decade on either side, because losses differ in scale.
@@ -60,15 +60,20 @@ def default_surrogate(metric: object, surrogate: str) -> str:
 
 
 def contest(
-    leader: Curve, rival: Curve, budget: Budget, shape: tuple[int, int], *, who: str
-) -> Curve:
+    leader: ValidationCurve,
+    rival: ValidationCurve,
+    budget: Budget,
+    shape: tuple[int, int],
+    *,
+    who: str,
+) -> ValidationCurve:
     """The better of two curves: the rival if it leads by more than one standard error.
 
     Parameters
     ----------
-    leader : Curve
+    leader : ValidationCurve
         Of the best surrogate so far, with its strength found.
-    rival : Curve
+    rival : ValidationCurve
         Of another surrogate, without scores; filled in.
     budget : Budget
     shape : (rows, columns)

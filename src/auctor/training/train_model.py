@@ -30,6 +30,7 @@ from auctor.training.batch import for_parts
 from auctor.training.bins import Bins, read_values
 from auctor.training.fitted import Fitted, FittedClassifier, FittedRegressor, StrengthChoice
 from auctor.training.fold_scores import Judge, Split
+from auctor.training.linear import Trained, train_classifier, train_regressor, unconverged
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import (
     ClassifierParameters,
@@ -42,7 +43,6 @@ from auctor.training.parameters import (
 )
 from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows
-from auctor.training.train import Trained, train_classifier, train_regressor, unconverged
 
 P = TypeVar("P", bound=LinearParameters)
 

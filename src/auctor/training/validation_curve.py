@@ -13,7 +13,7 @@ from auctor.core.result import Solution, Status
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.core.watching import tell_plan, tell_stage
-from auctor.training.fold_scores import FoldScorer, OutOfTimeError, Scored
+from auctor.training.fold_scores import FoldModel, FoldScorer, OutOfTimeError
 from auctor.training.metric import Chosen
 
 #: Mean scores that differ by less than this, relative or absolute, count as equal: several thousand
@@ -62,7 +62,7 @@ class Budget:
 
 
 @dataclass(eq=False)
-class Curve:
+class ValidationCurve:
     """Held-out scores of one surrogate at several strengths on several folds.
 
     Parameters
@@ -75,14 +75,14 @@ class Curve:
     name : str
         Name of the surrogate.
     table : dict
-        The scored models: strength -> fold -> `Scored`.
+        The scored models: strength -> fold -> `FoldModel`.
     """
 
     scorer: FoldScorer
     chosen: Chosen
     penalty: Penalty
     name: str = "auto"
-    table: dict[float, dict[int, Scored]] = field(default_factory=dict)
+    table: dict[float, dict[int, FoldModel]] = field(default_factory=dict)
 
     def add(self, folds: Iterable[int], strengths: Sequence[float], budget: Budget) -> None:
         """Score those of the strengths that have not been scored yet on the folds.
