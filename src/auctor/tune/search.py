@@ -78,8 +78,9 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
     cv : int, splitter or iterable
     budget : int
         Number of candidates.
-    method : {"dfo-tr", "random", "nelder-mead", "tpe", "gp"} or DfoTr
-        The search method; all use the same folds. "tpe" and "gp" need the extra ``tune``.
+    method : {"dfo-tr", "random", "nelder-mead", "tpe", "gp"} or object
+        The search method; all use the same folds. "tpe" and "gp" need the extra ``tune``. An object
+        has a method `search`, as `DfoTr` has.
     start : mapping, optional
         Parameters of the first candidate; the centre of the space by default.
     cut_folds : bool
