@@ -16,11 +16,8 @@ from auctor.training.additive import (
     curve_penalty,
     linear_parameters,
 )
-from auctor.training.additive_model import (
-    AdditiveModel,
-    AdditiveRegressionModel,
-    smooth_surrogate,
-)
+from auctor.training.additive_model import AdditiveModel, AdditiveRegressionModel
+from auctor.training.additive_training import smooth_surrogate
 from auctor.training.bins import Bins
 from auctor.training.fitted import FittedClassifier
 from auctor.training.linear import train_classifier, train_regressor

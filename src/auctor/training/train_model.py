@@ -20,7 +20,7 @@ from auctor.training.additive import (
     check_additive,
     check_additive_regressor,
 )
-from auctor.training.additive_model import (
+from auctor.training.additive_training import (
     TrainedCurves,
     odds_slope,
     train_additive,
