@@ -119,7 +119,7 @@ def test_the_kit_finds_and_passes_the_solver(make_package):
 
 
 def test_the_metric_can_be_trained_and_listed(add_module, monkeypatch):
-    from auctor.cli.listing import Kind, parts
+    from auctor.cli.listing import PartKind, parts
 
     module = add_module(auctor.metrics, "accuracy_gain", METRIC)
     monkeypatch.setattr(metric_module, "METRICS", dict(metric_module.METRICS))
@@ -129,7 +129,7 @@ def test_the_metric_can_be_trained_and_listed(add_module, monkeypatch):
     right = np.mean(model.predict(X) == Y)
     assert model.score(X, Y) == pytest.approx(right - np.mean(Y < 0))
     assert right > np.mean(Y < 0) + 0.1
-    assert "accuracy_gain" in {part.name.split("(")[0] for part in parts(Kind.METRICS)}
+    assert "accuracy_gain" in {part.name.split("(")[0] for part in parts(PartKind.METRICS)}
     monkeypatch.syspath_prepend(ROOT / "docs" / "tools")
     import result_pages
 
