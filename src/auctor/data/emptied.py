@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -14,7 +15,8 @@ from auctor.core.types import CompressedColumns, DuplicateRows, FloatArray, IntA
 class Emptied:
     """A data set whose columns ``empty`` are zero; the other columns are those of ``data``.
 
-    It has the capabilities of ``data``, of which it makes no copy.
+    It has the capabilities of ``data``, of which it makes no copy unless asked for single rows or
+    columns.
 
     Parameters
     ----------
@@ -94,10 +96,14 @@ class Emptied:
         """One row ``X[i] - X[j]`` per pair, without a target."""
         return Emptied(self._data.differences(first, second), self._empty)
 
-    def row_lines(self) -> CompressedColumns:
-        """Compressed rows, ``indptr`` and ``indices`` unsigned."""
+    @cached_property
+    def _row_lines(self) -> CompressedColumns:
         lines = self._data.row_lines()
         return lines._replace(values=lines.values * self._kept[lines.indices])
+
+    def row_lines(self) -> CompressedColumns:
+        """Compressed rows, ``indptr`` and ``indices`` unsigned; one copy, made once."""
+        return self._row_lines
 
     def row_lengths(self, scale: FloatArray) -> FloatArray:
         """``sum_j scale_j x_ij^2`` of every row."""
@@ -107,9 +113,13 @@ class Emptied:
         """``Z @ diag(scale) @ Z.T`` for ``Z = X[index] - middle``; middle is 0 where X is empty."""
         return self._data.row_gram(index, self._kept * scale, middle)
 
-    def columns(self) -> CompressedColumns:
-        """All columns in compressed form."""
+    @cached_property
+    def _columns(self) -> CompressedColumns:
         return self._emptied(self._data.columns(), self._empty)
+
+    def columns(self) -> CompressedColumns:
+        """All columns in compressed form; one copy, made once."""
+        return self._columns
 
     def some_columns(self, index: IntArray, share: float) -> CompressedColumns | None:
         """Only the columns ``index``; ``None`` if they hold more than this share of all entries."""
