@@ -123,6 +123,15 @@ def test_metadata_and_file(tmp_path):
     assert os.listdir(tmp_path) == ["m.onnx"]
 
 
+def test_the_metadata_of_a_learner_name_no_threshold_and_no_positive_class():
+    onnx = pytest.importorskip("onnx")
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    for model, more in ((online.Spam(), set()), (MetricClassifier(), {"threshold", "positive"})):
+        graph = onnx.load_model_from_string(auctor.to_onnx(model.fit(table, TWO)))
+        assert {p.key for p in graph.metadata_props} == {"feature_names", "classes"} | more
+        assert graph.graph.name == type(model).__name__
+
+
 def test_a_loaded_model_makes_the_same_graph(tmp_path):
     pytest.importorskip("onnx")
     model = MetricClassifier("auc", calibrate="isotonic").fit(X, FOUR)
@@ -139,8 +148,9 @@ def test_refusals(tmp_path):
         auctor.to_onnx(MetricClassifier())
     with pytest.raises(ParameterError, match="fitted"):
         auctor.to_onnx(online.Spam())
-    with pytest.raises(ParameterError, match="model of auctor"):
-        auctor.to_onnx(3)
+    for other in (3, None, model.to_model()):
+        with pytest.raises(ParameterError, match="model of auctor"):
+            auctor.to_onnx(other)
     with pytest.raises(ParameterError, match="existing folder"):
         auctor.to_onnx(model, tmp_path / "no" / "m.onnx")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from auctor.core.optional import require
 from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
+from auctor.export.exported import exported
 from auctor.export.graph import Graph
 from auctor.export.models import add_model
 
@@ -26,10 +27,11 @@ def register_skl2onnx() -> None:
         )
 
 
-def _made(model: Any, dtype: str = "float64") -> Graph:
-    """The ONNX graph of a model with the input X."""
+def _made(estimator: Any, dtype: str = "float64") -> Graph:
+    """The ONNX graph of an estimator with the input X."""
+    model = exported(WHO, estimator).model
     graph = Graph(require("onnx", extra="onnx", who=WHO), dtype)
-    graph.rows = graph.number_input("X", int(model.n_features_in_))
+    graph.rows = graph.number_input("X", model.n_features)
     add_model(graph, model)
     return graph
 

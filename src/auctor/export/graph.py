@@ -82,12 +82,10 @@ class Graph:
         """Declare a result as an output, with its type and shape."""
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
 
-    def serialised(self, model: Any, metadata: dict[str, str]) -> bytes:
-        """The checked graph as bytes."""
+    def serialised(self, title: str, metadata: dict[str, str]) -> bytes:
+        """The checked graph as bytes, under a title."""
         helper = self.onnx.helper
-        graph = helper.make_graph(
-            self.nodes, type(model).__name__, self.inputs, self.outputs, self.constants
-        )
+        graph = helper.make_graph(self.nodes, title, self.inputs, self.outputs, self.constants)
         made = helper.make_model(
             graph,
             producer_name="auctor",

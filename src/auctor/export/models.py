@@ -13,12 +13,13 @@ from auctor.core.errors import Option, ParameterError
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
-from auctor.estimators import LinearRegressor, MetricClassifier, TableClassifier
-from auctor.export.checks import encoded_model
 from auctor.export.curves import add_curves
+from auctor.export.exported import Exported, exported
 from auctor.export.graph import Graph, add_table
 from auctor.losses import BaseLoss, Poisson
+from auctor.training.additive_model import AdditiveModel, AdditiveRegressionModel
 from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
+from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.registry import resolve_loss
 
 WHO = "to_onnx"
@@ -57,51 +58,49 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     """
     check_choice(WHO, "dtype", dtype, ("float64", "float32"))
     onnx = require("onnx", extra="onnx", who=WHO)
-    inner = encoded_model(WHO, model)
-    if np.asarray(inner.coef_).nbytes > MOST_BYTES:
+    found = exported(WHO, model)
+    if found.model.coef.nbytes > MOST_BYTES:
         raise ParameterError(
             WHO,
             needs="coefficients of less than 2 GB",
-            got=f"{np.asarray(inner.coef_).nbytes} bytes",
+            got=f"{found.model.coef.nbytes} bytes",
             todo="Drop the columns whose weight is zero.",
         )
     graph = Graph(onnx, dtype)
-    if isinstance(model, TableClassifier):
-        add_table(graph, model.schema_)
+    if found.schema is not None:
+        add_table(graph, found.schema)
     else:
-        graph.rows = graph.number_input("X", int(inner.n_features_in_))
-    add_model(graph, inner)
-    content = graph.serialised(model, dict(_metadata(model)))
+        graph.rows = graph.number_input("X", found.model.n_features)
+    add_model(graph, found.model)
+    content = graph.serialised(found.title, dict(_metadata(found)))
     if path is not None:
         write_bytes(path, content, who=WHO)
     return content
 
 
-def _metadata(model: Any) -> Iterator[tuple[str, str]]:
+def _metadata(found: Exported) -> Iterator[tuple[str, str]]:
     """Names and JSON of the metadata of a graph."""
-    names = getattr(model, "feature_names_in_", None)
-    if isinstance(model, TableClassifier):
-        names = model.schema_.feature_names
+    model = found.model
+    names = model.feature_names if found.schema is None else found.schema.feature_names
     if names is not None:
-        yield "feature_names", json.dumps([str(name) for name in names])
-    if hasattr(model, "classes_"):
-        yield "classes", json.dumps(_labels(model.classes_).tolist())
-    threshold = getattr(getattr(model, "model_", model), "threshold_", None)
-    if threshold is not None:
-        yield "threshold", json.dumps(threshold.tolist())
-    if getattr(model, "pos_label_", None) is not None:
-        yield "positive", json.dumps(str(model.pos_label_))
+        yield "feature_names", json.dumps(list(names))
+    if isinstance(model, LinearModel):
+        yield "classes", json.dumps(_labels(model.classes).tolist())
+    if found.chosen is not None:
+        yield "threshold", json.dumps(found.chosen.threshold.tolist())
+        if found.chosen.binary:
+            yield "positive", json.dumps(str(found.chosen.classes[found.chosen.positive]))
 
 
-def add_model(graph: Graph, model: Any) -> None:
+def add_model(graph: Graph, model: LinearModel | RegressionModel) -> None:
     """Add the nodes and outputs of a model with the input ``graph.rows``."""
-    if isinstance(model, LinearRegressor):
+    if isinstance(model, RegressionModel):
         _add_regressor(graph, model)
     else:
         _add_classifier(graph, model)
 
 
-def _add_regressor(graph: Graph, model: LinearRegressor) -> None:
+def _add_regressor(graph: Graph, model: RegressionModel) -> None:
     """Add the output ``prediction``: the inverse link of the score."""
     loss = resolve_loss(WHO, model.loss)
     link = LINKS.get(type(loss).response)
@@ -112,25 +111,23 @@ def _add_regressor(graph: Graph, model: LinearRegressor) -> None:
             got=f"{type(loss).__name__}",
             todo="Use a loss of auctor.",
         )
-    scores = _scores(
-        graph, model, model.coef_[None, :], np.array([model.intercept_]), squeezed=True
-    )
-    graph.add(link, scores, name="prediction")
+    graph.add(link, _scores(graph, model, squeezed=True), name="prediction")
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
 
 
-def _add_classifier(graph: Graph, model: Any) -> None:
+def _add_classifier(graph: Graph, model: LinearModel) -> None:
     """Add the outputs ``label``, ``scores`` and, if the model has them, ``probabilities``."""
-    labels = _labels(model.classes_)
-    two = labels.size == 2
-    flat = _scores(graph, model, model.coef_, model.intercept_, squeezed=two)
+    labels = _labels(model.classes)
+    two = model.binary
+    flat = _scores(graph, model, squeezed=two)
     graph.add("Identity", flat, name="scores")
     if two:
-        first = getattr(model, "pos_label_", None) == model.classes_[0]
         # A score at the threshold is not predicted positive. If the positive class is the first of
         # the two, scores have the other sign, and a score of 0 belongs to the second.
         above = graph.add(
-            "GreaterOrEqual" if first else "Greater", flat, graph.constant("zero", np.float64(0.0))
+            "Greater" if model.positive else "GreaterOrEqual",
+            flat,
+            graph.constant("zero", np.float64(0.0)),
         )
         index = graph.add("Cast", above, to=graph.kinds.INT64)
     else:
@@ -140,9 +137,8 @@ def _add_classifier(graph: Graph, model: Any) -> None:
     graph.output("label", graph.kinds.STRING if labels.dtype.kind == "U" else kind, ["rows"])
     k = labels.size
     graph.output("scores", graph.kinds.DOUBLE, ["rows"] if two else ["rows", k])
-    calibrators = model.to_model().calibrators if isinstance(model, MetricClassifier) else None
-    if calibrators is not None:
-        _add_probabilities(graph, model, calibrators, flat)
+    if model.calibrators is not None:
+        _add_probabilities(graph, model, model.calibrators, flat)
         graph.output("probabilities", graph.kinds.DOUBLE, ["rows", k])
 
 
@@ -157,18 +153,16 @@ def _labels(classes: Array) -> Array:
     return classes.astype(np.float64) if classes.dtype.kind == "f" else classes
 
 
-def _scores(
-    graph: Graph, model: Any, coef: FloatArray, intercept: FloatArray, *, squeezed: bool
-) -> str:
+def _scores(graph: Graph, model: LinearModel | RegressionModel, *, squeezed: bool) -> str:
     """Add ``X coef' + intercept``, or the curves of an additive model.
 
     Returns the name of the scores: (rows, k), or (rows,) if ``squeezed``.
     """
-    offset = graph.constant("intercept", intercept)
-    if hasattr(model, "bins_"):
-        scores = add_curves(graph, model.bins_, coef, offset)
+    offset = graph.constant("intercept", model.intercept)
+    if isinstance(model, AdditiveModel | AdditiveRegressionModel):
+        scores = add_curves(graph, model.bins, model.coef, offset)
     else:
-        product = graph.add("MatMul", graph.rows, graph.constant("coef", coef.T))
+        product = graph.add("MatMul", graph.rows, graph.constant("coef", model.coef.T))
         scores = graph.add("Add", product, offset)
     if not squeezed:
         return scores
@@ -176,18 +170,18 @@ def _scores(
 
 
 def _add_probabilities(
-    graph: Graph, model: MetricClassifier, calibrators: Sequence[Calibrator], scores: str
+    graph: Graph, model: LinearModel, calibrators: Sequence[Calibrator], scores: str
 ) -> None:
     """Add calibrated probabilities; those of more than two classes are divided by their sum."""
-    two = model.classes_.size == 2
-    if model.to_model().joint:  # one softmax over the scores of all classes
-        raw = graph.add("Add", scores, graph.constant("threshold", model.threshold_))
+    two = model.binary
+    if model.joint:  # one softmax over the scores of all classes
+        raw = graph.add("Add", scores, graph.constant("threshold", model.threshold))
         graph.add("Softmax", raw, name="probabilities", axis=1)
         return
     axis = graph.constant("class_axis", np.array([1]))
     table = graph.add("Unsqueeze", scores, axis) if two else scores
-    raw = graph.add("Add", table, graph.constant("threshold", model.threshold_))
-    flipped = two and model.pos_label_ == model.classes_[0]
+    raw = graph.add("Add", table, graph.constant("threshold", model.threshold))
+    flipped = two and not model.positive
     raw = graph.add("Neg", raw) if flipped else raw
     columns = []
     for k, calibrator in enumerate(calibrators):
@@ -204,13 +198,11 @@ def _add_probabilities(
     graph.add("Div", every, graph.add("ReduceSum", every, axis), name="probabilities")
 
 
-def _calibrated(graph: Graph, calibrator: Any, scores: str, name: str) -> str:
+def _calibrated(graph: Graph, calibrator: Calibrator, scores: str, name: str) -> str:
     """Add the probabilities of a calibrator for scores; both have the shape (rows, 1)."""
     if isinstance(calibrator, Sigmoid):
-        slope, offset = (
-            graph.constant(f"{name}_{what}", np.float64(getattr(calibrator, what)))
-            for what in ("slope", "offset")
-        )
+        slope = graph.constant(f"{name}_slope", np.float64(calibrator.slope))
+        offset = graph.constant(f"{name}_offset", np.float64(calibrator.offset))
         # The operator Sigmoid of some runtimes rounds small probabilities to 0.
         margin = graph.add("Add", graph.add("Mul", scores, slope), offset)
         odds = graph.add("Exp", graph.add("Neg", margin))

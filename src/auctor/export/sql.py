@@ -12,14 +12,15 @@ from auctor.core.errors import ParameterError
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.types import FloatArray
 from auctor.core.version import __version__
-from auctor.estimators import AdditiveRegressor, LinearRegressor, TableClassifier
-from auctor.export.checks import check_listed, encoded_model
+from auctor.export.checks import check_listed
+from auctor.export.exported import Exported, exported
 from auctor.losses import BaseLoss, Poisson
 from auctor.tables.schema import KEEP, Column, Schema
+from auctor.training.additive_model import AdditiveModel, AdditiveRegressionModel
 from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
+from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.registry import resolve_loss
 from auctor.training.scorecard import make_scorecard, sql_name
-from auctor.training.targets import sign_of
 
 WHO = "to_sql"
 #: Columns that the query adds to those of the table.
@@ -80,14 +81,13 @@ def to_sql(
       FROM points source
     ) scored
     """
-    inner = encoded_model(WHO, model)
-    if isinstance(model, TableClassifier):
-        schema = model.schema_
+    found = exported(WHO, model)
+    schema = schema if found.schema is None else found.schema
     if schema is not None and schema.columns:
         check_listed(WHO, schema)
         columns = schema.columns
     else:
-        columns = tuple(Column(name, "number") for name in _names(inner))
+        columns = tuple(Column(name, "number") for name in found.column_names)
     taken = [column.name for column in columns if column.name.lower() in ADDED]
     if taken:
         raise ParameterError(
@@ -96,40 +96,36 @@ def to_sql(
             got=f"{taken[0]!r}",
             todo="Rename the column before training.",
         )
-    positive = getattr(inner, "pos_label_", None)  # None for several classes
-    about = "" if positive is None else f", positive class {positive}"
-    lines = [f"-- auctor {__version__}: {type(model).__name__}{about}".replace("\n", " ")]
+    about = found.title
+    if found.chosen is not None and found.chosen.binary:
+        about += f", positive class {found.chosen.classes[found.chosen.positive]}"
+    lines = [f"-- auctor {__version__}: {about}".replace("\n", " ")]
     lines += [
         f"-- {sql_name(column.name)} is a number of days since 1970-01-01".replace("\n", " ")
         for column in columns
         if column.kind == "date"
     ]
-    text = "\n".join([*lines, *_query(inner, columns, table)]) + "\n"
+    text = "\n".join([*lines, *_query(found, columns, table)]) + "\n"
     if path is not None:
         write_bytes(path, text.encode(), who=WHO)
     return text
 
 
-def _names(model: Any) -> list[str]:
-    """Names of the columns of `fit`; x0, x1, ... if it had none."""
-    names = getattr(model, "feature_names_in_", None)
-    found = [f"x{j}" for j in range(int(model.n_features_in_))] if names is None else names
-    return [str(name) for name in found]
-
-
-def _query(model: Any, columns: Sequence[Column], table: str) -> Iterator[str]:
+def _query(found: Exported, columns: Sequence[Column], table: str) -> Iterator[str]:
     """The lines of the query, without comments."""
-    if isinstance(model, LinearRegressor):
-        yield from _scored({"prediction": _regression(model, columns)}, table)
+    model = found.model
+    if isinstance(model, RegressionModel):
+        terms = _regression(found.title, model, columns)
+        yield from _scored({"prediction": terms}, table)
         return
-    two = model.classes_.size == 2
-    scores = _scores(model, columns, two)
-    labels = [_literal(label) for label in model.classes_.tolist()]
-    added = {"predicted": _label(model, labels) if two else _highest(list(scores), labels)}
-    if two and hasattr(model, "to_model") and (found := model.to_model()).calibrators is not None:
+    scores = _scores(model, columns)
+    labels = [_literal(label) for label in model.classes.tolist()]
+    two = model.binary
+    added = {"predicted": _label(model.positive, labels) if two else _highest(list(scores), labels)}
+    if two and model.calibrators is not None:
         # Calibrators take scores before the threshold was subtracted.
-        shift = sign_of(found.classes, found.positive) * float(found.threshold[0])
-        added["probability"] = _probability(found.calibrators[0], _plus("score", shift))
+        shift = model.sign * float(model.threshold[0])
+        added["probability"] = _probability(model.calibrators[0], _plus("score", shift))
     yield "SELECT scored.*,"
     yield ",\n".join(f"  {what} AS {name}" for name, what in added.items())
     yield "FROM ("
@@ -147,46 +143,40 @@ def _scored(expressions: dict[str, list[str]], table: str) -> Iterator[str]:
     yield f"FROM {table} source"
 
 
-def _scores(model: Any, columns: Sequence[Column], two: bool) -> dict[str, list[str]]:
+def _scores(model: LinearModel, columns: Sequence[Column]) -> dict[str, list[str]]:
     """The terms of each score, by its name."""
-    if hasattr(model, "bins_"):
+    if isinstance(model, AdditiveModel):
         return {"score": [_curves(model, columns)]}
-    if two:
-        sign = sign_of(model.classes_, _positive(model))
-        return {"score": _terms(sign * model.coef_[0], sign * model.intercept_[0], columns)}
+    if model.binary:
+        sign = model.sign
+        return {"score": _terms(sign * model.coef[0], sign * model.intercept[0], columns)}
     return {
         f"score_{k}": _terms(coef, intercept, columns)
-        for k, (coef, intercept) in enumerate(zip(model.coef_, model.intercept_, strict=True))
+        for k, (coef, intercept) in enumerate(zip(model.coef, model.intercept, strict=True))
     }
 
 
-def _positive(model: Any) -> int:
-    """The position of the positive class of two; that of learners is the second."""
-    positive = getattr(model, "pos_label_", model.classes_[1])
-    return int(positive == model.classes_[1])
-
-
-def _curves(model: Any, columns: Sequence[Column]) -> str:
+def _curves(model: AdditiveModel, columns: Sequence[Column]) -> str:
     """The score of an additive model, as a scorecard whose points are the score itself."""
-    names = model.names_[: len(model.bins_.columns)]
+    names = model.part_names(model.feature_names)[: model.n_features]
     card = make_scorecard(
-        model.to_model(), names, 1.0, points_to_double_odds=math.log(2.0), base=0.0, rounded=False
+        model, names, 1.0, points_to_double_odds=math.log(2.0), base=0.0, rounded=False
     )
     values = (_value(column, level) for column in columns for level in _levels(column))
     return card.to_sql(dict(zip(names, values, strict=True)))
 
 
-def _regression(model: LinearRegressor, columns: Sequence[Column]) -> list[str]:
+def _regression(title: str, model: RegressionModel, columns: Sequence[Column]) -> list[str]:
     """The terms of the prediction of a linear regressor."""
     link = LINKS.get(type(resolve_loss(WHO, model.loss)).response)
-    if link is None or isinstance(model, AdditiveRegressor):
+    if link is None or isinstance(model, AdditiveRegressionModel):
         raise ParameterError(
             WHO,
             needs="a linear regressor with a loss of auctor",
-            got=f"{type(model).__name__}",
+            got=title,
             todo="Use auctor.to_onnx, or another loss.",
         )
-    terms = _terms(model.coef_, float(model.intercept_), columns)
+    terms = _terms(model.coef[0], float(model.intercept[0]), columns)
     return terms if link == "{}" else [link.format(" + ".join(terms))]
 
 
@@ -255,9 +245,8 @@ def _literal(value: Any) -> str:
 # --- labels and probabilities ---------------------------------------------------------------------
 
 
-def _label(model: Any, labels: list[str]) -> str:
-    """The predicted class of two, by the sign of the score."""
-    positive = _positive(model)
+def _label(positive: int, labels: list[str]) -> str:
+    """The predicted class of two, by the sign of the score; ``positive`` is 0 or 1."""
     yes, no = labels[positive], labels[1 - positive]
     return f"CASE WHEN score > 0 THEN {yes} WHEN score <= 0 THEN {no} END"
 
