@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auctor.training.contest import OURS, Contender, Fitted
+from auctor.training.contest import OURS, Contender, TunedContender
 
 
 def spy(seen, *, library=OURS, name="spy", column=0):
@@ -10,6 +10,6 @@ def spy(seen, *, library=OURS, name="spy", column=0):
 
     def fit(part, rules):
         seen.append(part)
-        return Fitted(lambda X: np.asarray(X[:, column]), 1.0)
+        return TunedContender(lambda X: np.asarray(X[:, column]), 1.0)
 
     return Contender(name, library, fit)

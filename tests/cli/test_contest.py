@@ -16,10 +16,10 @@ from auctor.training.contest import (
     OURS,
     THEIRS,
     Contender,
-    Fitted,
     Rules,
+    TunedContender,
     contest,
-    make_part,
+    make_tuning_rows,
     outer_folds,
 )
 from auctor.training.metric import METRICS
@@ -200,7 +200,7 @@ def test_who_cannot_is_left_out_and_says_why(data):
 def test_fits_that_stop_early_are_counted(data):
     def early(part, rules):
         warnings.warn("not there yet", ConvergenceWarning, stacklevel=1)
-        return Fitted(lambda X: X[:, 0], 1.0)
+        return TunedContender(lambda X: X[:, 0], 1.0)
 
     (row,) = contest(*data, [Contender("early", THEIRS, early, ConvergenceWarning)], Rules()).rows
     assert row.stopped_early == 5
@@ -241,7 +241,7 @@ def test_few_rows_are_refused(data):
 def test_everyone_is_cut_where_the_cost_is_least(data):
     """The threshold of every model, ours included, is the one of least cost on training rows."""
     X, hits = data
-    part = make_part(X, hits, rules := Rules("cost(20)", n_strengths=3))
+    part = make_tuning_rows(X, hits, rules := Rules("cost(20)", n_strengths=3))
     for contender in our_contenders("cost(20)", None, None) + their_contenders("l2"):
         if contender.kind == TREES:  # cut on rows held out
             continue

@@ -9,7 +9,7 @@ from auctor import MetricClassifierCV
 from auctor.cli.demo import run_demo
 from auctor.cli.main import main
 from auctor.estimators import showcase
-from auctor.estimators.showcase import GOALS, OURS, Measured, cost_per_row, show_table, verdict
+from auctor.estimators.showcase import GOALS, OURS, DemoRow, cost_per_row, show_table, verdict
 from auctor.testing import payments
 
 # --- the generated payments of the gallery --------------------------------------------------
@@ -100,7 +100,7 @@ def test_report_is_of_our_model_with_its_path(found):
 
 
 def row(name, behind, low, high):
-    return Measured(name, 0.9 + behind, 0.8, 1.0, behind, low, high)
+    return DemoRow(name, 0.9 + behind, 0.8, 1.0, behind, low, high)
 
 
 def test_the_verdict_says_who_wins():

@@ -13,7 +13,7 @@ from auctor.cli.output import console, echo_json, grid
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
-    from auctor.estimators.showcase import Goal, Measured, ShowTable
+    from auctor.estimators.showcase import DemoRow, ShownMetric, ShowTable
     from auctor.reports import ReportInfo
 
 WHO = "auctor demo"
@@ -34,7 +34,7 @@ class Demo(NamedTuple):
     """
 
     table: ShowTable
-    results: dict[str, list[Measured]]
+    results: dict[str, list[DemoRow]]
     verdicts: dict[str, str]
     info: ReportInfo
 
@@ -98,7 +98,7 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
     return Demo(table, results, verdicts, _report(table, GOALS[-1], seed))
 
 
-def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
+def _report(table: ShowTable, goal: ShownMetric, seed: int) -> ReportInfo:
     """The report of our model for a metric, trained on half of the rows, measured on the others."""
     import time
 
@@ -110,7 +110,7 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
     from auctor.reports import DataInfo
     from auctor.tables.schema import Column, Schema
     from auctor.training.describe import ReportContext, describe, path_info
-    from auctor.training.evaluate import Scored
+    from auctor.training.evaluate import ScoredRows
     from auctor.training.folds import stratified_folds
     from auctor.training.parameters import SearchParameters
     from auctor.training.targets import Rows, encode
@@ -147,7 +147,7 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
     return describe(
         f"auctor demo: {table.title}",
         model,
-        Scored(table.hit[other].astype(np.int64), model.decision_function(test), None, seed),
+        ScoredRows(table.hit[other].astype(np.int64), model.decision_function(test), None, seed),
         test,
         Schema.of((Column(name, "number") for name in table.columns), None),
         told,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from auctor.tables.read import Table
     from auctor.tables.schema import Schema
     from auctor.training.describe import ReportContext
-    from auctor.training.evaluate import Scored
+    from auctor.training.evaluate import ScoredRows
     from auctor.training.model import LinearModel
 
 WHO = "auctor report"
@@ -146,7 +146,7 @@ class Inputs(NamedTuple):
         The file of rows.
     table : Table
         Its rows, encoded for the model.
-    rows : Scored
+    rows : ScoredRows
         Their labels and scores.
     train : Table, optional
         The rows that the model was trained on.
@@ -158,7 +158,7 @@ class Inputs(NamedTuple):
 
     source: str
     table: Table
-    rows: Scored
+    rows: ScoredRows
     train: Table | None
     slices: dict[str, list[str]]
     seen_warning: DataWarning | None
@@ -254,7 +254,7 @@ def _check_two(saved: SavedClassifier) -> None:
         )
 
 
-def _scored(saved: SavedClassifier, table: Table, seed: int) -> Scored:
+def _scored(saved: SavedClassifier, table: Table, seed: int) -> ScoredRows:
     """Labels, scores and probabilities of the rows of a table; refuses rows of one class."""
     from auctor.core.errors import DataError
     from auctor.training.evaluate import score_rows
@@ -333,7 +333,7 @@ def _with_train(
     )
 
 
-def _constant(saved: SavedClassifier, rows: Scored) -> list[Any]:
+def _constant(saved: SavedClassifier, rows: ScoredRows) -> list[Any]:
     """The baselines without training rows: a constant score, and why the others are missing."""
     from auctor.estimators.baselines import untrained
 

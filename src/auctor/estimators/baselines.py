@@ -19,7 +19,7 @@ from auctor.estimators.contenders.ours import log_loss_contender
 from auctor.estimators.contenders.trees import scikit_learn_trees
 from auctor.reports.trained_metric import Rival
 from auctor.training.additive_model import AdditiveModel
-from auctor.training.contest import Contender, Rules, make_part
+from auctor.training.contest import Contender, Rules, make_tuning_rows
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
 from auctor.training.verdict import TREES
@@ -116,7 +116,7 @@ def baselines(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                part = part or make_part(scaling.apply(train), hit, rules)
+                part = part or make_tuning_rows(scaling.apply(train), hit, rules)
                 scores = contender.fit(part, rules).scores(held)
             found.append(Rival(name, scores, NOTES[name]))
         except (AuctorError, ValueError) as error:  # the report shows the reason instead of scores

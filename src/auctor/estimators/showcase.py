@@ -51,7 +51,7 @@ class ShowTable(NamedTuple):
     negative: str
 
 
-class Measured(NamedTuple):
+class DemoRow(NamedTuple):
     """The metric of one classifier, with a 95 % bootstrap interval."""
 
     name: str
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Goal:
+class ShownMetric:
     """A metric of the demo.
 
     Parameters
@@ -114,8 +114,8 @@ def _f1(hit: Array, predicted: Array) -> float:
 
 
 GOALS = (
-    Goal("f1", "F1, greater is better", _f1, True),
-    Goal(
+    ShownMetric("f1", "F1, greater is better", _f1, True),
+    ShownMetric(
         f"cost({MISS_COST:g})",
         f"cost per row, smaller is better; a miss costs {MISS_COST:g} false alarms",
         cost_per_row,
@@ -146,23 +146,23 @@ def show_table() -> ShowTable:
     )
 
 
-def entrants(seed: int) -> Mapping[str, Callable[[Goal], Any]]:
+def entrants(seed: int) -> Mapping[str, Callable[[ShownMetric], Any]]:
     """The classifiers by name, each as a function from a goal to an unfitted estimator."""
 
-    def tuned_logistic(goal: Goal) -> Any:
+    def tuned_logistic(goal: ShownMetric) -> Any:
         search = LogisticRegressionCV(Cs=STRENGTHS, cv=INNER_FOLDS, max_iter=ITERATIONS)
         model = make_pipeline(StandardScaler(), search)
         return TunedThresholdClassifierCV(
             model, scoring=goal.scorer, cv=INNER_FOLDS, random_state=seed
         )
 
-    def trees(goal: Goal) -> Any:
+    def trees(goal: ShownMetric) -> Any:
         model = HistGradientBoostingClassifier(random_state=seed)
         return TunedThresholdClassifierCV(
             model, scoring=goal.scorer, cv=INNER_FOLDS, random_state=seed
         )
 
-    def plain(goal: Goal) -> Any:
+    def plain(goal: ShownMetric) -> Any:
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=ITERATIONS))
 
     return {
@@ -186,7 +186,9 @@ def held_out(make: Callable[[], Any], table: ShowTable, seed: int) -> Array:
     return predicted
 
 
-def measured(hit: Array, predicted: Mapping[str, Array], goal: Goal, seed: int) -> list[Measured]:
+def measured(
+    hit: Array, predicted: Mapping[str, Array], goal: ShownMetric, seed: int
+) -> list[DemoRow]:
     """The classifiers by a metric, the best first, with bootstrap intervals."""
     rng = np.random.default_rng(seed)
     # The same bootstrap samples for all classifiers, so that differences are paired.
@@ -203,18 +205,18 @@ def measured(hit: Array, predicted: Mapping[str, Array], goal: Goal, seed: int) 
         low, high = np.quantile(drawn[name], (0.025, 0.975)).tolist()
         below, above = np.quantile(drawn[name] - drawn[best], (0.025, 0.975)).tolist()
         rows.append(
-            Measured(name, values[name], low, high, values[name] - values[best], below, above)
+            DemoRow(name, values[name], low, high, values[name] - values[best], below, above)
         )
     return rows
 
 
-def verdict(goal: Goal, rows: list[Measured]) -> str:
+def verdict(goal: ShownMetric, rows: list[DemoRow]) -> str:
     """A sentence that says which classifier to use for a metric, and why.
 
     Examples
     --------
-    >>> ahead = Measured("trees", 0.9, 0.88, 0.92, 0.0, 0.0, 0.0)
-    >>> behind = Measured(OURS, 0.8, 0.78, 0.82, -0.1, -0.12, -0.08)
+    >>> ahead = DemoRow("trees", 0.9, 0.88, 0.92, 0.0, 0.0, 0.0)
+    >>> behind = DemoRow(OURS, 0.8, 0.78, 0.82, -0.1, -0.12, -0.08)
     >>> verdict(GOALS[0], [ahead, behind])
     'For f1 use trees: it is best here, and auctor, trained on the metric is behind by 0.100.'
     """
@@ -247,7 +249,7 @@ def verdict(goal: Goal, rows: list[Measured]) -> str:
     )
 
 
-def where_trees_win(results: Mapping[str, list[Measured]]) -> str:
+def where_trees_win(results: Mapping[str, list[DemoRow]]) -> str:
     """A sentence on the metrics for which boosted trees win here, and when they win elsewhere."""
     first = [metric for metric, rows in results.items() if "trees" in rows[0].name]
     here = f"for {' and '.join(first)}" if first else "for none of these metrics"

@@ -89,7 +89,7 @@ class Rules:
         return resolve_metric(WHO, self.metric, "auto")
 
 
-class Part(NamedTuple):
+class TuningRows(NamedTuple):
     """Training rows with the folds and strengths to tune on."""
 
     matrix: Any
@@ -98,7 +98,7 @@ class Part(NamedTuple):
     strengths: FloatArray
 
 
-class Fitted(NamedTuple):
+class TunedContender(NamedTuple):
     """A tuned and fitted contender.
 
     ``scores`` maps new rows to scores, above 0 where the positive class is predicted. ``strength``
@@ -111,7 +111,7 @@ class Fitted(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """A model to compare: its name, its library, and how it is tuned and fitted to a `Part`.
+    """A model to compare: its name, its library, and how it is tuned and fitted to `TuningRows`.
 
     ``early`` is the class of the warning that a fit gives when it stops before its tolerance.
     ``kind`` is linear, trees or constant, which the recommendation depends on.
@@ -119,7 +119,7 @@ class Contender(NamedTuple):
 
     name: str
     library: str
-    fit: Callable[[Part, Rules], Fitted]
+    fit: Callable[[TuningRows, Rules], TunedContender]
     early: type[Warning] = ConvergenceWarning
     kind: str = LINEAR
 
@@ -162,14 +162,14 @@ def contest(
     """
     _check_rows(hits, rules)
     rules = replace(rules, metric=per_row(WHO, rules.metric, hits.size))
-    measured: dict[str, list[_Measured]] = {c.name: [] for c in contenders}
+    measured: dict[str, list[_HeldOutResult]] = {c.name: [] for c in contenders}
     refused: dict[str, str] = {}
     possible: list[float] = []
     done, total = 0, len(contenders) * rules.folds * rules.repeats
     for train, test in outer_folds(hits, rules):
         X, held = _scaled(matrix[train], matrix[test], rules)
         possible.append(best_possible(rules.chosen, hits[test]))
-        part = make_part(X, hits[train], rules)
+        part = make_tuning_rows(X, hits[train], rules)
         # Kernels are compiled before the first fit, so that no contender's time includes it.
         for contender in contenders if not done else ():
             if contender.library == OURS:
@@ -198,7 +198,7 @@ def contest(
     return Contest(tuple(table), best, n, d, int(hits.sum()), best_mean, advice)
 
 
-class _Measured(NamedTuple):
+class _HeldOutResult(NamedTuple):
     """Metrics and seconds of one contender on one test fold."""
 
     value: float
@@ -224,7 +224,7 @@ def _check_rows(hits: Array, rules: Rules) -> None:
         )
 
 
-def _warm_up(contender: Contender, part: Part, rules: Rules) -> None:
+def _warm_up(contender: Contender, part: TuningRows, rules: Rules) -> None:
     """Fit with one inner fold, so that later times exclude compiling and loading kernels.
 
     All rows are used, because the choice of kernels depends on their number.
@@ -244,9 +244,9 @@ def outer_folds(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]
         yield from stratified_folds(hits.astype(np.int64), rules.folds, seed)
 
 
-def make_part(X: Any, hits: Array, rules: Rules) -> Part:
+def make_tuning_rows(X: Any, hits: Array, rules: Rules) -> TuningRows:
     """Training rows, already scaled, with the inner folds and strengths that all tune on."""
-    return Part(X, hits, _inner(hits, rules), _grid(X, hits, rules))
+    return TuningRows(X, hits, _inner(hits, rules), _grid(X, hits, rules))
 
 
 def _inner(hits: Array, rules: Rules) -> list[tuple[IntArray, IntArray]]:
@@ -317,7 +317,9 @@ def tuned(strengths: FloatArray, judge: Callable[[FloatArray], FloatArray]) -> t
     return float(grid[best]), False
 
 
-def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: Rules) -> _Measured:
+def _measure(
+    contender: Contender, part: TuningRows, held: Any, truth: Array, rules: Rules
+) -> _HeldOutResult:
     """Tune and fit a contender to a part, timed, and measure it on the held-out rows."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -325,7 +327,7 @@ def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: R
         fitted = contender.fit(part, rules)
         seconds = time.perf_counter() - start
     scores = fitted.scores(held)
-    return _Measured(
+    return _HeldOutResult(
         value=rules.chosen.measure(truth, scores, None),
         auc=metrics.auc(truth, scores),
         prbep=metrics.prbep(truth, scores),
@@ -337,7 +339,7 @@ def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: R
     )
 
 
-def _row(contender: Contender, folds: list[_Measured]) -> Row:
+def _row(contender: Contender, folds: list[_HeldOutResult]) -> Row:
     """Means over the folds, for the table."""
     values = np.array([fold.value for fold in folds])
 

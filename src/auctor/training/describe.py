@@ -28,7 +28,7 @@ from auctor.reports.rows import MAX_REASONS, MeasuredRows, Reason
 from auctor.reports.trained_metric import ReportedMetric, Rival
 from auctor.tables.schema import Schema
 from auctor.training.additive_model import AdditiveModel
-from auctor.training.evaluate import Scored
+from auctor.training.evaluate import ScoredRows
 from auctor.training.fitted import StrengthChoice
 from auctor.training.metric import ALIASES, falling_base, parse, resolve_metric
 from auctor.training.model import LinearModel
@@ -115,7 +115,7 @@ def costs_of(metric: Any) -> tuple[float, float]:
 def describe(
     title: str,
     model: LinearModel,
-    rows: Scored,
+    rows: ScoredRows,
     matrix: Any,
     schema: Schema,
     told: ReportContext,
@@ -133,7 +133,7 @@ def describe(
     title : str
     model : LinearModel
         Of two classes; it may be additive.
-    rows : Scored
+    rows : ScoredRows
         Labels and scores of the rows.
     matrix : (n, d) array or CSR matrix
         The columns of the rows.
@@ -150,11 +150,11 @@ def describe(
         Name used in error messages.
     """
     # Weights or curves, and the contributions of columns to the score of a row.
-    parts: _Curved | _Linear
+    parts: _CurveTerms | _LinearTerms
     if isinstance(model, AdditiveModel):
-        parts = _Curved(model, matrix, schema, rows)
+        parts = _CurveTerms(model, matrix, schema, rows)
     else:
-        parts = _Linear(model, as_matrix(matrix, who=who), schema, rows)
+        parts = _LinearTerms(model, as_matrix(matrix, who=who), schema, rows)
     metric = reported_metric(model, who=who)
     candidate = ReportedModel(  # the model is the only one of the report
         str(model.metric) if told.name is None else told.name,
@@ -236,12 +236,12 @@ def units_of(schema: Schema) -> list[str] | None:
     return [UNITS.get(c.kind, "1") for c in schema.columns for _ in range(c.width)]
 
 
-class _Linear:
+class _LinearTerms:
     """Coefficients of a linear model, and what each column adds to the score of a row."""
 
     curves: CurvesInfo | None = None
 
-    def __init__(self, model: LinearModel, matrix: Any, schema: Schema, rows: Scored) -> None:
+    def __init__(self, model: LinearModel, matrix: Any, schema: Schema, rows: ScoredRows) -> None:
         self.matrix, self.first = matrix, schema.first_index
         self.mean, self.deviations = column_moments(matrix)
         self.coef = rows.sign * model.coef[0]
@@ -255,7 +255,7 @@ class _Linear:
         return _strongest(self.names, self.first, values.tolist(), parts, self.units)
 
 
-class _Curved:
+class _CurveTerms:
     """Curves of an additive model, and what each column or pair adds to the score of a row."""
 
     coef: FloatArray = np.empty(0)
@@ -263,7 +263,7 @@ class _Curved:
     deviations: FloatArray | None = None
     units: list[str] | None = None
 
-    def __init__(self, model: AdditiveModel, matrix: Any, schema: Schema, rows: Scored) -> None:
+    def __init__(self, model: AdditiveModel, matrix: Any, schema: Schema, rows: ScoredRows) -> None:
         self.model, self.matrix, self.sign = model, matrix, rows.sign
         self.first = schema.first_index
         names = schema.feature_names

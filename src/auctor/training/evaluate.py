@@ -51,7 +51,7 @@ class Classifier(Protocol):
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRows:
     """Class codes of rows, with a model's scores minus its threshold and its probabilities.
 
     ``seed`` is that of the bootstrap, ``positive`` the code of the positive one of two classes.
@@ -120,23 +120,23 @@ def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> S
     )
 
 
-def score_rows(model: Classifier, matrix: Any, codes: IntArray, *, seed: int = 0) -> Scored:
+def score_rows(model: Classifier, matrix: Any, codes: IntArray, *, seed: int = 0) -> ScoredRows:
     """Scores of the rows of a matrix, whose class codes are known."""
     decision = model.decision_function(matrix)
     likely = model.probabilities_at(decision) if model.has_probabilities else None
-    return Scored(codes, decision, likely, seed, model.positive)
+    return ScoredRows(codes, decision, likely, seed, model.positive)
 
 
 def score_chunks(
     model: Classifier, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
-) -> Scored:
+) -> ScoredRows:
     """Scores of all rows of labelled chunks."""
     parts = [
         score_rows(model, chunk.matrix, codes_of(chunk.labels, model.classes, who=who))
         for chunk in chunks
     ]
     likely = [part.probabilities for part in parts if part.probabilities is not None]
-    return Scored(
+    return ScoredRows(
         np.concatenate([part.codes for part in parts]),
         np.concatenate([part.decision for part in parts]),
         np.concatenate(likely) if likely else None,
@@ -145,7 +145,7 @@ def score_chunks(
     )
 
 
-def evaluation(model: Classifier, rows: Scored, *, who: str = "evaluate") -> dict[str, Any]:
+def evaluation(model: Classifier, rows: ScoredRows, *, who: str = "evaluate") -> dict[str, Any]:
     """All metrics of a classifier on labelled rows, for two classes with 95 % intervals."""
     check_classes(rows.codes, model.classes, who=who)
     counts = np.bincount(rows.codes, minlength=model.classes.size)
@@ -161,7 +161,7 @@ def evaluation(model: Classifier, rows: Scored, *, who: str = "evaluate") -> dic
     return found | _of_several(model, rows)
 
 
-def own_score(model: Classifier, rows: Scored) -> float:
+def own_score(model: Classifier, rows: ScoredRows) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
     try:
         return model.score_at(rows.decision, model.classes[rows.codes])
@@ -169,7 +169,7 @@ def own_score(model: Classifier, rows: Scored) -> float:
         return float("nan")
 
 
-def _of_two(rows: Scored) -> dict[str, Any]:
+def _of_two(rows: ScoredRows) -> dict[str, Any]:
     """All metrics of two classes."""
     hit, above = rows.hit, rows.scores > 0.0
     head = rows.headline
@@ -191,7 +191,7 @@ def _of_two(rows: Scored) -> dict[str, Any]:
     return found
 
 
-def _of_several(model: Classifier, rows: Scored) -> dict[str, Any]:
+def _of_several(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
     """Accuracy, and AUC and F1 of every class against the rest."""
     best = rows.decision.argmax(axis=1)
     k = model.classes.size
@@ -217,7 +217,7 @@ def _of_several(model: Classifier, rows: Scored) -> dict[str, Any]:
     return found
 
 
-def _log_loss(rows: Scored) -> float:
+def _log_loss(rows: ScoredRows) -> float:
     """Mean of minus the logarithm of the probability of the true class."""
     assert rows.probabilities is not None
     own = rows.probabilities[np.arange(rows.codes.size), rows.codes]

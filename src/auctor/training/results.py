@@ -18,7 +18,7 @@ from auctor.reports.trained_metric import Rival
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.curve_bands import bands_of
 from auctor.training.describe import ReportContext, describe, path_info
-from auctor.training.evaluate import Scored, evaluation, score_rows
+from auctor.training.evaluate import ScoredRows, evaluation, score_rows
 from auctor.training.fitted import FittedClassifier
 from auctor.training.model import LinearModel
 from auctor.training.prepare import Parts
@@ -50,7 +50,7 @@ class TrainingRun:
         Name used in error messages.
     seconds, train_auc, train_score : float
         Time of the fit; AUC and score on the training rows, NaN for several classes.
-    scored : Scored, optional
+    scored : ScoredRows, optional
         The test rows with their scores, once `measure` was called.
     """
 
@@ -66,7 +66,7 @@ class TrainingRun:
     seconds: float
     train_auc: float
     train_score: float
-    scored: Scored | None = None
+    scored: ScoredRows | None = None
 
     @property
     def model(self) -> LinearModel:

@@ -19,7 +19,7 @@ from auctor.core.watching import watch
 from auctor.data import stored
 from auctor.data.preparation import Scaling
 from auctor.reports.progress import Measure, Progress
-from auctor.training.evaluate import Scored, own_score
+from auctor.training.evaluate import ScoredRows, own_score
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters
@@ -137,7 +137,7 @@ def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
         coef, intercept = rows.scaling.redo(model.coef, model.intercept)
         model = replace(model, coef=coef, intercept=intercept)
     decision = model.decision_function(rows.matrix)
-    seen = Scored(rows.codes, decision, None, 0, rows.positive)
+    seen = ScoredRows(rows.codes, decision, None, 0, rows.positive)
     return metrics.auc(rows.codes == 1, decision), own_score(model, seen)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from auctor.training.contest import THEIRS, Contender, Fitted, Part, Rules
+from auctor.training.contest import THEIRS, Contender, Rules, TunedContender, TuningRows
 from auctor.training.threshold import unweighted_threshold
 from auctor.training.verdict import CONSTANT
 
@@ -16,7 +16,7 @@ def constant_contender() -> Contender:
     return Contender("constant", THEIRS, _fit_constant, kind=CONSTANT)
 
 
-def _fit_constant(part: Part, rules: Rules) -> Fitted:
+def _fit_constant(part: TuningRows, rules: Rules) -> TunedContender:
     """The same score for every row, with the threshold by the same rule.
 
     For metrics of log-odds the score is the log-odds of the share of positives.
@@ -24,4 +24,4 @@ def _fit_constant(part: Part, rules: Rules) -> Fitted:
     share = float(np.mean(part.hits))
     score = math.log(share / (1.0 - share)) if rules.chosen.by_level else 0.0
     cut = unweighted_threshold(rules.chosen, part.hits, np.full(part.hits.size, score))
-    return Fitted(lambda X: np.full(X.shape[0], score - cut))
+    return TunedContender(lambda X: np.full(X.shape[0], score - cut))

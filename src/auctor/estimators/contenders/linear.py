@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from auctor.core.types import FloatArray
-from auctor.training.contest import THEIRS, Contender, Fitted, Part, Rules, tuned
+from auctor.training.contest import THEIRS, Contender, Rules, TunedContender, TuningRows, tuned
 from auctor.training.threshold import unweighted_threshold
 
 #: Iterations of scikit-learn's solvers, at most. Set by hand: their defaults (100 to 1,000) stop
@@ -43,12 +43,12 @@ def linear_contenders(penalty: str) -> list[Contender]:
     ]
 
 
-def _fit_untuned(part: Part, rules: Rules) -> Fitted:
+def _fit_untuned(part: TuningRows, rules: Rules) -> TunedContender:
     """Default logistic regression, C = 1, with the threshold of the metric if it has one."""
     n = part.hits.size
     model = logistic(None, 1.0 / n, n, rules).fit(part.matrix, part.hits)
     cut = unweighted_threshold(rules.chosen, part.hits, model.decision_function(part.matrix))
-    return Fitted(lambda X: np.asarray(model.decision_function(X) - cut))
+    return TunedContender(lambda X: np.asarray(model.decision_function(X) - cut))
 
 
 def logistic(weight: str | None, strength: float, n: int, rules: Rules) -> LogisticRegression:
@@ -87,7 +87,7 @@ def _ratio(rules: Rules) -> float:
     return 0.5 if rules.l1_ratio is None else rules.l1_ratio
 
 
-def _fit_tuned(make: Maker, part: Part, rules: Rules) -> Fitted:
+def _fit_tuned(make: Maker, part: TuningRows, rules: Rules) -> TunedContender:
     """Tune by the metric on the inner folds, then fit to all training rows."""
     chosen = rules.chosen
 
@@ -109,7 +109,7 @@ def _fit_tuned(make: Maker, part: Part, rules: Rules) -> Fitted:
     strength, on_edge = tuned(part.strengths, judge)
     final = make(strength, part.hits.size, rules).fit(part.matrix, part.hits)
     cut = unweighted_threshold(chosen, part.hits, final.decision_function(part.matrix))
-    return Fitted(lambda X: np.asarray(final.decision_function(X) - cut), strength, on_edge)
+    return TunedContender(lambda X: np.asarray(final.decision_function(X) - cut), strength, on_edge)
 
 
 def _strength_of(model: Any) -> dict[str, float]:

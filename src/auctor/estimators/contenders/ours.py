@@ -11,7 +11,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.search import MetricClassifierCV
 from auctor.solvers.registry import SOLVERS
-from auctor.training.contest import OURS, WHO, Contender, Fitted, Part, Rules, tuned
+from auctor.training.contest import OURS, WHO, Contender, Rules, TunedContender, TuningRows, tuned
 from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
 from auctor.training.registry import known
 from auctor.training.threshold import unweighted_cut
@@ -48,7 +48,9 @@ def log_loss_contender() -> Contender:
     return Contender("log_loss, logistic", OURS, partial(_fit_ours, "log_loss", "logistic", "auto"))
 
 
-def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rules) -> Fitted:
+def _fit_ours(
+    trained: str, surrogate: str, solver: str, part: TuningRows, rules: Rules
+) -> TunedContender:
     """Tune a strength on the inner folds by the metric, then fit to all training rows."""
     chosen = rules.chosen
     # A threshold rule that is passed to an estimator ignores the class weights of the metric.
@@ -83,7 +85,7 @@ def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rule
     model = MetricClassifier(trained, **given, strength=strength).fit(part.matrix, part.hits)
     if isinstance(model.solution_, Solution) and model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    return Fitted(model.decision_function, strength, on_edge)
+    return TunedContender(model.decision_function, strength, on_edge)
 
 
 def _judge(chosen: Chosen, model: Any, X: Any, y: Array) -> float:

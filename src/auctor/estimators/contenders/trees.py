@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning as TheirWarning
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 from auctor.data.matrices import dense_array, is_dense
-from auctor.training.contest import THEIRS, WHO, Contender, Fitted, Part, Rules
+from auctor.training.contest import THEIRS, WHO, Contender, Rules, TunedContender, TuningRows
 from auctor.training.threshold import unweighted_threshold
 from auctor.training.verdict import TREES
 
@@ -38,7 +38,7 @@ def _hist_boosting(rules: Rules) -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(random_state=rules.seed)
 
 
-def _fit_trees(make: Callable[[Rules], Any], part: Part, rules: Rules) -> Fitted:
+def _fit_trees(make: Callable[[Rules], Any], part: TuningRows, rules: Rules) -> TunedContender:
     """Fit trees; the threshold is picked on inner folds, because trees overfit training scores."""
     X, chosen = _dense(part.matrix), rules.chosen
     with warnings.catch_warnings():
@@ -50,7 +50,7 @@ def _fit_trees(make: Callable[[Rules], Any], part: Part, rules: Rules) -> Fitted
             scores[test] = _log_odds(make(rules).fit(X[train], part.hits[train]), X[test])
         cut = unweighted_threshold(chosen, part.hits, scores)
         model = make(rules).fit(X, part.hits)
-    return Fitted(lambda new: _log_odds(model, _dense(new)) - cut)
+    return TunedContender(lambda new: _log_odds(model, _dense(new)) - cut)
 
 
 def _log_odds(model: Any, X: FloatArray) -> FloatArray:
