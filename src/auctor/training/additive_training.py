@@ -34,7 +34,6 @@ from auctor.training.additive import (
 from auctor.training.additive_model import AdditiveModel, with_curves
 from auctor.training.bins import Bins
 from auctor.training.calibrate import Sigmoid
-from auctor.training.fit import linear_scores
 from auctor.training.fold_scores import Split
 from auctor.training.folds import stratified_folds
 from auctor.training.linear import Trained, train_classifier, train_regressor
@@ -48,6 +47,7 @@ from auctor.training.parameters import (
 )
 from auctor.training.registry import resolve_loss
 from auctor.training.select import StrengthSearch
+from auctor.training.solve import linear_scores
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import ERRORS, cut_of
 from auctor.training.validation_curve import within_error

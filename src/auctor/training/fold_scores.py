@@ -19,13 +19,13 @@ from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, IntArray
 from auctor.core.watching import point_callback, tell_stage
 from auctor.solvers import Path, regularisation_path
-from auctor.training.fit import class_problems, each_class, linear_scores, stacked, start_at
 from auctor.training.folds import stratified_folds
 from auctor.training.linear import model_from
 from auctor.training.metric import Chosen, check_count
 from auctor.training.model import LinearModel
 from auctor.training.parameters import SearchParameters, fold_seed, generator
 from auctor.training.scale import to_data_units
+from auctor.training.solve import class_problems, each_class, linear_scores, stacked, start_at
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import COUNTS, check_cut, thresholds
 

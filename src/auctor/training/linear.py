@@ -19,7 +19,13 @@ from auctor.core.watching import tell_stage
 from auctor.data import StoredData, stored
 from auctor.training.advice import advice
 from auctor.training.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
-from auctor.training.fit import (
+from auctor.training.folds import stratified_folds
+from auctor.training.metric import Chosen, resolve_metric
+from auctor.training.model import LinearModel, RegressionModel
+from auctor.training.parameters import ClassifierParameters, RegressorParameters, fold_seed
+from auctor.training.registry import resolve_loss, resolve_penalty
+from auctor.training.scale import scaled_rows, scaling_for, to_data_units, to_scaled_units
+from auctor.training.solve import (
     check_not_interrupted,
     linear_scores,
     penalty_for,
@@ -28,12 +34,6 @@ from auctor.training.fit import (
     stacked,
     start_from,
 )
-from auctor.training.folds import stratified_folds
-from auctor.training.metric import Chosen, resolve_metric
-from auctor.training.model import LinearModel, RegressionModel
-from auctor.training.parameters import ClassifierParameters, RegressorParameters, fold_seed
-from auctor.training.registry import resolve_loss, resolve_penalty
-from auctor.training.scale import scaled_rows, scaling_for, to_data_units, to_scaled_units
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import check_cut, thresholds
 

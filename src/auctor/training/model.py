@@ -14,9 +14,9 @@ from auctor.core.types import Array, FloatArray, Target
 from auctor.data import as_matrix, feature_names, stored
 from auctor.data.coerce import check_weight
 from auctor.training.calibrate import LOG_ODDS, Calibrator, joint_probabilities
-from auctor.training.fit import linear_scores
 from auctor.training.metric import Chosen, Measure, resolve_metric
 from auctor.training.registry import resolve_loss
+from auctor.training.solve import linear_scores
 from auctor.training.targets import known_labels, sign_of
 
 

@@ -16,7 +16,6 @@ from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
 from auctor.solvers import strength_max
 from auctor.solvers.sparse.path import check_strengths
-from auctor.training.fit import class_problems, stacked
 from auctor.training.fold_scores import FoldScorer, Judge, OutOfTimeError, Split
 from auctor.training.linear import Trained, model_from, train_classifier
 from auctor.training.metric import resolve_metric
@@ -27,6 +26,7 @@ from auctor.training.parameters import (
     unit_penalty,
 )
 from auctor.training.scale import scaled_rows, to_data_units
+from auctor.training.solve import class_problems, stacked
 from auctor.training.surrogate import (
     RIVAL_FACTORS,
     RIVAL_FOLDS,
