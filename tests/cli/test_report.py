@@ -14,7 +14,11 @@ from sklearn.preprocessing import StandardScaler
 import auctor
 from auctor import metrics
 from auctor.cli.main import main
-from auctor.saved import read_saved
+from auctor.core.json import as_json
+from auctor.reports import render
+from auctor.saved import read_classifier, read_saved
+from auctor.saved.report import labelled_rows, report_of
+from auctor.tables.options import ReadOptions
 from auctor.training.describe import path_info
 from auctor.training.fitted import StrengthChoice
 
@@ -44,6 +48,47 @@ def test_numbers_are_those_of_the_model(trained, table, rows, tmp_path, capsys):
     page = out.read_text()
     assert page.startswith("<!doctype html>")
     assert "city=Rome" in page
+
+
+def test_python_makes_the_same_report(trained, table, tmp_path, capsys):
+    """`labelled_rows` and `report_of` give the numbers and the page of the command."""
+    lines = table.read_text().splitlines()
+    test, out = tmp_path / "test.csv", tmp_path / "r.html"
+    cities = [lines[k].split(",")[2] for k in range(121, len(lines))]
+    test.write_text("\n".join([lines[0], *lines[121:]]).replace("Wien", "Bern") + "\n")
+    given = ["--train", table, "--slice", "city", "--cost-fn", "5", "--beta", "2", "--seed", "3"]
+    found = report(capsys, trained, test, *given, "--out", out)
+    saved = read_classifier(trained)
+    info = report_of(
+        saved,
+        labelled_rows(saved, str(test), ReadOptions("test"), seed=3),
+        train=labelled_rows(saved, str(table), seed=3),
+        slices={"city": [city.replace("Wien", "Bern") for city in cities]},
+        costs=(1.0, 5.0),
+        beta=2.0,
+    )
+    # Python names itself, its parameters and no second command; all else is that of the command.
+    own = [text for text in info.warnings if text.startswith("report_of ")]
+    assert len(own) == 1
+    assert "categorical='hash'" in own[0]
+    assert info.command == saved.notes["command"]
+    same = info._replace(warnings=found["warnings"], command=found["command"])
+    assert json.loads(json.dumps(as_json(same))) == {
+        k: v for k, v in found.items() if k != "report"
+    }
+    assert render(same) == out.read_text()
+
+
+def test_python_says_how_to_pass_training_rows(plain_model, rows, tmp_path):
+    age, income, _, bought = rows
+    path = tmp_path / "plain.npz"
+    np.savez(path, X=np.column_stack([age, income]), y=bought.astype(float))
+    saved = read_classifier(plain_model)
+    info = report_of(saved, labelled_rows(saved, str(path)))
+    assert [line.note for line in info.baselines[1:]] == [
+        "It needs the rows that the model was trained on: pass them with train."
+    ] * 2
+    assert info.command == ""
 
 
 def test_training_is_told_from_the_notes(trained, table, tmp_path, capsys):

@@ -72,7 +72,7 @@ def worded(message: Exception | str, command: str | None) -> str:
     """
     if not isinstance(message, Message):
         return str(message)
-    return message.render(partial(_named, command), partial(_option, command))
+    return message.render(partial(_named, command), partial(as_typed, command))
 
 
 def _named(command: str | None, who: str) -> str:
@@ -89,7 +89,7 @@ def _named(command: str | None, who: str) -> str:
     return "auctor" if command is None else f"auctor {command}"
 
 
-def _option(command: str | None, option: Option) -> str:
+def as_typed(command: str | None, option: Option) -> str:
     """An option as a user types it; a parameter without an option is shown as in Python."""
     known = _parameter(command, OPTION_NAMES.get(option.name, option.name))
     if known is None:
