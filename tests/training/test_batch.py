@@ -9,6 +9,7 @@ from auctor import MetricClassifier, MetricClassifierCV, metrics
 from auctor.cli.main import main
 from auctor.core.errors import DataError
 from auctor.losses import PrecisionAtK, RecallAtK
+from auctor.losses.contingency import AtK
 from auctor.training.batch import best_possible, counted_rows, per_row
 from auctor.training.metric import resolve_metric
 
@@ -20,6 +21,10 @@ def test_a_count_becomes_a_share_of_the_rows():
     assert per_row("who", "precision_at_k(400)", 400) == "precision_at_k(1.0)"
     assert per_row("who", PrecisionAtK(100, width=0.5), 400) == PrecisionAtK(0.25, width=0.5)
     assert per_row("who", RecallAtK(0.1), 400) == RecallAtK(0.1)
+    assert per_row("who", RecallAtK(500), 400) == RecallAtK(500)
+    # Every loss at k says so itself, not only the two that have names.
+    own = type("OwnAtK", (AtK,), {"precision": True})
+    assert per_row("who", own(100), 400) == own(0.25)
 
 
 @pytest.mark.parametrize(

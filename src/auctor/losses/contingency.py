@@ -18,9 +18,9 @@ that of Joachims (2005). For another f the hinges of one class also have a slope
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -341,6 +341,14 @@ class AtK(ThresholdLoss):
         if self.precision:
             return Margins(top, positive, 0.0, 0.5 / top)
         return Margins(top, positive, 0.5 / positive, 0.0)
+
+    def per_row(self, total: float) -> Self:
+        """The loss with an integer k, of rows of weight ``total``, as a share of them.
+
+        A k above ``total`` is left as it is: training refuses it.
+        """
+        counts = isinstance(self.k, Integral) and self.k <= total
+        return replace(self, k=float(self.k / total)) if counts else self
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from auctor.core.errors import DataWarning
-from auctor.losses import PrecisionAtK, RecallAtK
+from auctor.losses.contingency import AtK
 from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
 from auctor.training.parameters import ClassifierParameters
 
@@ -38,9 +38,8 @@ def per_row(who: str, metric: Any, total: float) -> Any:
     >>> per_row("MetricClassifier", "precision_at_k(0.1)", 400)
     'precision_at_k(0.1)'
     """
-    if isinstance(metric, PrecisionAtK | RecallAtK):
-        counts = isinstance(metric.k, Integral) and metric.k <= total
-        return replace(metric, k=float(metric.k / total)) if counts else metric
+    if isinstance(metric, AtK):
+        return metric.per_row(total)
     if not isinstance(metric, str):
         return metric
     name, value = parse(who, "metric", ALIASES.get(metric, metric))
