@@ -13,7 +13,7 @@ from auctor.cli.output import console, echo_json, grid
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
-    from auctor.estimators.showcase import DemoRow, ShownMetric, ShowTable
+    from auctor.estimators.showcase import DemoRow, ShowTable
     from auctor.reports import ReportInfo
 
 WHO = "auctor demo"
@@ -80,6 +80,7 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
         entrants,
         held_out,
         measured,
+        show_report,
         show_table,
         verdict,
     )
@@ -95,65 +96,7 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
         results[goal.metric] = measured(table.hit, predicted, goal, seed)
         verdicts[goal.metric] = verdict(goal, results[goal.metric])
     tell("Training and measuring the model of the report")
-    return Demo(table, results, verdicts, _report(table, GOALS[-1], seed))
-
-
-def _report(table: ShowTable, goal: ShownMetric, seed: int) -> ReportInfo:
-    """The report of our model for a metric, trained on half of the rows, measured on the others."""
-    import time
-
-    import numpy as np
-
-    from auctor import metrics
-    from auctor.data import as_matrix
-    from auctor.estimators.baselines import baselines
-    from auctor.reports import DataInfo
-    from auctor.tables.schema import Column, Schema
-    from auctor.training.describe import ReportContext, describe, path_info
-    from auctor.training.evaluate import ScoredRows
-    from auctor.training.folds import stratified_folds
-    from auctor.training.parameters import SearchParameters
-    from auctor.training.targets import Rows, encode
-    from auctor.training.train_model import train_model
-
-    # One split into halves: the report shows a single model, unlike the cross-validated tables.
-    half, other = next(stratified_folds(table.hit.astype(np.int64), 2, seed))
-    train, test = table.matrix[half], table.matrix[other]
-    start = time.perf_counter()
-    rows = Rows(as_matrix(train, who=WHO), *encode(WHO, table.hit[half], None))
-    fitted = train_model(WHO, SearchParameters(goal.metric, random_state=seed), rows)
-    seconds = time.perf_counter() - start
-    model, search = fitted.model, fitted.search
-    assert search is not None
-    told = ReportContext(
-        seconds=seconds,
-        train_auc=metrics.auc(table.hit[half], model.decision_function(train)),
-        train_score=model.score(train, table.hit[half]),
-        path=path_info(search, model.metric),
-        solution=fitted.solutions[0],
-        command=f"auctor demo --seed {seed}",
-        rivals=baselines(model, vars(fitted.given), train, table.hit[half], test, seed=seed),
-        numbers=(other + 1).tolist(),
-    )
-    data = DataInfo(
-        train_rows=half.size,
-        train_positives=int(table.hit[half].sum()),
-        test_rows=other.size,
-        test_positives=int(table.hit[other].sum()),
-        n_columns=len(table.columns),
-        positive=table.positive,
-        negative=table.negative,
-    )
-    return describe(
-        f"auctor demo: {table.title}",
-        model,
-        ScoredRows(table.hit[other].astype(np.int64), model.decision_function(test), None, seed),
-        test,
-        Schema.of((Column(name, "number") for name in table.columns), None),
-        told,
-        data=data,
-        who=WHO,
-    )
+    return Demo(table, results, verdicts, show_report(table, GOALS[-1], seed, who=WHO))
 
 
 def _numbers(found: Demo, seed: int) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""The comparison of ``auctor demo``: four classifiers on a table that ships with scikit-learn."""
+"""The comparison and the report of ``auctor demo``, on a table that ships with scikit-learn."""
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,8 +17,19 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from auctor import metrics
 from auctor.core.types import Array, FloatArray
+from auctor.data import as_matrix
+from auctor.estimators.baselines import baselines
 from auctor.estimators.search import MetricClassifierCV
+from auctor.reports.info import DataInfo, ReportInfo
+from auctor.tables.schema import Column, Schema
+from auctor.training.describe import ReportContext, describe, path_info
+from auctor.training.evaluate import ScoredRows
+from auctor.training.folds import stratified_folds
+from auctor.training.parameters import SearchParameters
+from auctor.training.targets import Rows, encode
+from auctor.training.train_model import train_model
 
 #: Cost of a false negative in false positives: a further examination is unpleasant, a missed tumour
 #: dangerous. Set by hand, before any result was seen.
@@ -208,6 +220,60 @@ def measured(
             DemoRow(name, values[name], low, high, values[name] - values[best], below, above)
         )
     return rows
+
+
+def show_report(
+    table: ShowTable, goal: ShownMetric, seed: int, *, who: str = "show_report"
+) -> ReportInfo:
+    """The report of our model for a metric, trained on half of the rows, measured on the others.
+
+    Parameters
+    ----------
+    table : ShowTable
+    goal : ShownMetric
+    seed : int
+        Random seed of the halves, the folds and the intervals.
+    who : str
+        Name used in error messages.
+    """
+    # One split into halves: the report shows a single model, unlike the cross-validated tables.
+    half, other = next(stratified_folds(table.hit.astype(np.int64), 2, seed))
+    train, test = table.matrix[half], table.matrix[other]
+    start = time.perf_counter()
+    rows = Rows(as_matrix(train, who=who), *encode(who, table.hit[half], None))
+    fitted = train_model(who, SearchParameters(goal.metric, random_state=seed), rows)
+    seconds = time.perf_counter() - start
+    model, search = fitted.model, fitted.search
+    assert search is not None
+    told = ReportContext(
+        seconds=seconds,
+        train_auc=metrics.auc(table.hit[half], model.decision_function(train)),
+        train_score=model.score(train, table.hit[half]),
+        path=path_info(search, model.metric),
+        solution=fitted.solutions[0],
+        command=f"auctor demo --seed {seed}",
+        rivals=baselines(model, vars(fitted.given), train, table.hit[half], test, seed=seed),
+        numbers=(other + 1).tolist(),
+    )
+    data = DataInfo(
+        train_rows=half.size,
+        train_positives=int(table.hit[half].sum()),
+        test_rows=other.size,
+        test_positives=int(table.hit[other].sum()),
+        n_columns=len(table.columns),
+        positive=table.positive,
+        negative=table.negative,
+    )
+    return describe(
+        f"auctor demo: {table.title}",
+        model,
+        ScoredRows(table.hit[other].astype(np.int64), model.decision_function(test), None, seed),
+        test,
+        Schema.of((Column(name, "number") for name in table.columns), None),
+        told,
+        data=data,
+        who=who,
+    )
 
 
 def verdict(goal: ShownMetric, rows: list[DemoRow]) -> str:
