@@ -333,7 +333,7 @@ def test_other_penalties_are_refused(penalty):
     problem = Problem(PairwiseHinge(), penalty, as_data(X, Y))
     with pytest.raises(IncompatibleError, match="Bmrm needs"):
         minimise(problem, Bmrm(line_search=False))
-    assert problem.counts.evaluations == 0
+    assert problem.counts.passes == 0
 
 
 def test_a_loss_that_is_not_convex_is_refused():

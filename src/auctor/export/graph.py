@@ -126,7 +126,7 @@ def _category(graph: Graph, column: Column, k: int) -> str:
     levels = list(column.levels or ())
     words = {level: position for position, level in enumerate(levels)}
     if column.fill:  # words for a missing value become the fill
-        spelt = [form(word) for word in MISSING for form in (str, str.upper, str.title)]
+        spelt = [form(word) for word in sorted(MISSING) for form in (str, str.upper, str.title)]
         words |= {word: words[str(column.fill)] for word in [*spelt, "NaN"]}
     position = graph.add(
         "LabelEncoder",

@@ -77,32 +77,44 @@ class Problem:
         self.penalty = penalty
         self._named = named(loss), named(data)
         self._constant = ConstantColumns(data, self.counts) if constant is None else constant
-        #: Columns without effect on the objective: the problem reads them as zeros.
-        self.dropped = NO_COLUMNS
-        if self.linear and not self.objective.ridge_is_variance:
-            self.dropped = self._constant.without_effect(loss, penalty)
-        given = data
-        if self.dropped.size:
-            loss, data = unplaced(loss), Emptied(self._constant.data, self.dropped)
         # If the rows are on other machines, `place` decides where the loss is evaluated.
-        self.loss, placed = place(loss, data)
-        self.data: Data = placed
-        #: The data with all columns, for the same problem with another loss or penalty.
-        self._given = given if self.dropped.size else placed
+        self._loss, self._data = place(loss, data)
         self.fit_intercept = fit_intercept
         self.has_intercept = fit_intercept and not loss.shift_invariant
         self.n_columns = data.n_columns
         self.n_params = self.n_columns + self.has_intercept
-        self.columns = ColumnStatistics(
-            self.data, self.counts, self.has_intercept or loss.shift_invariant
-        )
-        self.null = NullModel(
-            self.loss, self.data, self.objective, has_intercept=self.has_intercept
-        )
         #: The latest evaluation of the loss, in a list that problems on the same data share.
         self._latest: list[Evaluation] = []
         #: Shared by the solves of a path; None for a problem that is solved alone.
         self.memory: PathMemory | None = None
+
+    @cached_property
+    def dropped(self) -> IntArray:
+        """Columns without effect on the objective: the problem reads them as zeros."""
+        if not self.linear or self.objective.ridge_is_variance:
+            return NO_COLUMNS
+        return self._constant.without_effect(self._loss, self.penalty)
+
+    @cached_property
+    def data(self) -> Data:
+        """The data without the columns that have no effect."""
+        return Emptied(self._constant.data, self.dropped) if self.dropped.size else self._data
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss; of rows on other machines, where they are if no column is dropped."""
+        return unplaced(self._loss) if self.dropped.size else self._loss
+
+    @cached_property
+    def columns(self) -> ColumnStatistics:
+        """Statistics of the columns."""
+        free = self.has_intercept or self.loss.shift_invariant
+        return ColumnStatistics(self.data, self.counts, free)
+
+    @cached_property
+    def null(self) -> NullModel:
+        """The model whose coefficients are all 0."""
+        return NullModel(self.loss, self.data, self.objective, has_intercept=self.has_intercept)
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same problem with another loss; both share one counter of passes."""
@@ -121,7 +133,7 @@ class Problem:
         other = Problem(
             loss,
             penalty,
-            self._given,
+            self._data,
             fit_intercept=self.fit_intercept,
             counts=self.counts,
             constant=self._constant,
@@ -155,9 +167,10 @@ class Problem:
     @cached_property
     def provides(self) -> Need:
         """Flags of everything that this problem offers to solvers."""
-        of_loss = loss_provides(self.loss, self.data, self.n_params)
+        # Answered without a pass over the data, so that solvers are refused before any work.
+        of_loss = loss_provides(self._loss, self._data, self.n_params)
         of_penalty = penalty_provides(self.penalty, self.n_columns)
-        return (of_loss | of_penalty | data_provides(self.data)) & ~self.objective.lacks
+        return (of_loss | of_penalty | data_provides(self._data)) & ~self.objective.lacks
 
     @property
     def n_entries(self) -> int:
