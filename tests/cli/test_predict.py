@@ -1,5 +1,8 @@
+import bz2
+import gzip
 import io
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -134,6 +137,17 @@ def test_files_by_their_ending(ending, calibrated, more_clicks, capsys):
         mark = "," if ending == "csv" else "\t"
         found = np.loadtxt(out, delimiter=mark, skiprows=1, usecols=1)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("ending", "opened"), [("gz", gzip.open), ("bz2", bz2.open), ("xz", lzma.open)]
+)
+def test_text_is_compressed_by_its_ending(ending, opened, model, more_clicks, capsys):
+    run("predict", model, more_clicks, "--keep", "city", "--out", "plain.tsv", "--quiet")
+    run("predict", model, more_clicks, "--keep", "city", "--out", f"a.tsv.{ending}", "--quiet")
+    with open("plain.tsv", "rb") as plain, opened(f"a.tsv.{ending}") as packed:
+        assert packed.read() == plain.read()
+    assert ".csv" in refused(capsys, "predict", model, more_clicks, "--out", f"a.npy.{ending}")
 
 
 def test_npy_of_numbers_and_of_labels(model, clicks, svm, capsys):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 WHO = "auctor predict"
 #: Formats by the ending of the output's name.
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet", ".npy": "npy"}
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @examples(
@@ -54,7 +51,7 @@ def predict(
         str,
         typer.Option(
             help="Where to write: a .csv, .tsv, .parquet or .npy file, or - for CSV to standard "
-            "output."
+            "output. Text is compressed if .gz, .bz2, .xz or .zst follows."
         ),
     ] = "-",
     scores: Annotated[
@@ -278,11 +275,15 @@ def _kind(out: str) -> str:
     from auctor.core.errors import Option, ParameterError
     from auctor.core.files import check_destination
     from auctor.core.optional import require
+    from auctor.tables.formats import COMPRESSED
+    from auctor.tables.results import DELIMITERS
 
     if out == "-":
         return "csv"
-    kind = ENDINGS.get(Path(out).suffix.lower())
-    if kind is None:
+    name = Path(out.lower())
+    packed = name.suffix in COMPRESSED
+    kind = ENDINGS.get(Path(name.stem).suffix if packed else name.suffix)
+    if kind is None or (packed and kind not in DELIMITERS):
         raise ParameterError(
             WHO,
             needs=f"{{option}} with a name that ends in {', '.join(ENDINGS)}, or -",
@@ -310,68 +311,11 @@ class _CountedRows:
 
 
 def _write(out: str, kind: str, names: list[str], chunks: _CountedRows) -> None:
-    """Write chunks of columns in a format; CSV and Parquet hold one chunk in memory at a time."""
-    from auctor.core.files import write_bytes
+    """Write chunks of columns to a file of a format, or as CSV to standard output."""
+    from auctor.tables.results import delimited_text, write_columns
 
-    if kind in DELIMITERS:
-        text = _text(names, chunks, DELIMITERS[kind])
-        if out != "-":
-            write_bytes(out, (part.encode() for part in text), who=WHO)
-            return
-        for part in text:
-            sys.stdout.write(part)
-    elif kind == "npy":
-        _write_npy(out, names, chunks)
-    else:
-        _write_parquet(out, names, chunks)
-
-
-def _text(names: list[str], chunks: _CountedRows, delimiter: str) -> Iterator[str]:
-    """The text of a table, a chunk at a time; numbers have all the digits to read them back."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(names)
-    for columns in chunks:
-        writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-
-
-def _write_npy(out: str, names: list[str], chunks: _CountedRows) -> None:
-    """Write an (n,) or (n, columns) array; it is in memory as a whole, as its header needs n."""
-    import numpy as np
-
-    from auctor.core.errors import ParameterError
-    from auctor.core.files import replacing
-
-    parts = []
-    for columns in chunks:
-        if len(columns) > 1 and any(column.dtype.kind not in "iufb" for column in columns):
-            raise ParameterError(
-                WHO,
-                needs="columns of numbers to write several into a .npy file",
-                got=f"{', '.join(names)}",
-                todo="Write one of them, or use CSV or Parquet.",
-            )
-        parts.append(columns[0] if len(columns) == 1 else np.column_stack(columns))
-    array = np.concatenate(parts)
-    with replacing(out, who=WHO) as file:
-        np.save(file, array.astype(str) if array.dtype.kind == "O" else array, allow_pickle=False)
-
-
-def _write_parquet(out: str, names: list[str], chunks: _CountedRows) -> None:
-    """Write a row group for each chunk; the first chunk sets the types of the columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from auctor.core.files import replacing
-
-    with replacing(out, who=WHO) as file:
-        writer = None
-        for columns in chunks:
-            table = pa.table(dict(zip(names, columns, strict=True)))
-            writer = writer or pq.ParquetWriter(file, table.schema)
-            writer.write_table(table)
-        if writer is not None:
-            writer.close()
+    if out != "-":
+        write_columns(out, names, chunks, format=kind, who=WHO)
+        return
+    for text in delimited_text(names, chunks):
+        sys.stdout.write(text)

@@ -102,25 +102,34 @@ def write_parts(
 ) -> None:
     """Write parts one after the other; a file that exists is replaced when all are written."""
     check_choice(who, "format", format, FORMATS)
-    name = str(path).lower()
-    found = format_of(name) if format == "auto" else format
-    suffix = next((suffix for suffix in COMPRESSED if name.endswith(suffix)), None)
-    if suffix and found not in ("svmlight", "csv", "tsv"):
-        raise ParameterError(
-            who,
-            needs=f"a name without {suffix} for {found} files",
-            got=path,
-            todo=f"Drop {suffix} from the name.",
-        )
-    if found in ("parquet", "arrow"):
-        require("pyarrow", extra="cli", who=f"{who} of {found}")
-    if suffix == ".zst":
-        require("zstandard", extra="cli", who=f"{who} of {path}")
-    with replacing(path, who=who) as file, _packing(file, suffix) as body:
+    found = format_of(str(path).lower()) if format == "auto" else format
+    with packed_file(path, found, who) as body:
         first = next(parts, None)
         if first is None:
             raise DataError(who, needs="some rows", got="none", todo="Check the source.")
         WRITERS[found](body, chain((first,), parts), names, who)
+
+
+@contextmanager
+def packed_file(path: AnyPath, format: str, who: str) -> Iterator[BinaryIO]:
+    """A file to write in a format; text is compressed by the ending of the name.
+
+    A file that exists is replaced at the end; after an error no new file is left.
+    """
+    suffix = next((suffix for suffix in COMPRESSED if str(path).lower().endswith(suffix)), None)
+    if suffix and format not in ("svmlight", "csv", "tsv"):
+        raise ParameterError(
+            who,
+            needs=f"a name without {suffix} for {format} files",
+            got=path,
+            todo=f"Drop {suffix} from the name.",
+        )
+    if format in ("parquet", "arrow"):
+        require("pyarrow", extra="cli", who=f"{who} of {format}")
+    if suffix == ".zst":
+        require("zstandard", extra="cli", who=f"{who} of {path}")
+    with replacing(path, who=who) as file, _packing(file, suffix) as body:
+        yield body
 
 
 @contextmanager
