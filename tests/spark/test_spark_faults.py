@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+from contextlib import ExitStack, nullcontext
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -38,6 +40,21 @@ def frame(session):
     )
 
 
+@pytest.fixture
+def opened():
+    """`from_spark`; the jobs end with the test, so that one that fails leaves the slots free."""
+    from auctor.spark import from_spark
+
+    with ExitStack() as stack:
+
+        def open_frame(*given, **options):
+            data = from_spark(*given, **options)
+            stack.callback(data.workers.close)
+            return data
+
+        yield open_frame
+
+
 class Killer:
     """Kills the process of the first task; with ``again`` those that follow die of any call."""
 
@@ -45,14 +62,20 @@ class Killer:
         self.process, self.again = folder / "process", folder / "again"
 
     def serve(self, address, key, number, *rest):
-        """In the place of that of the tasks, which calls it."""
+        """Stands in for `auctor.spark.tasks.serve`, which it calls."""
         from auctor.spark import tasks
 
+        def die(*given):
+            self()
+
+        fault = nullcontext()
         if number == 0:
             self.process.write_text(str(os.getpid()))
             if self.again.exists():
-                tasks.call = lambda *given: self()
-        tasks.serve(address, key, number, *rest)
+                # `patch.object` raises an error if a rename leaves no method of this name.
+                fault = mock.patch.object(tasks.HeldShard, "call", die)
+        with fault:
+            tasks.serve(address, key, number, *rest)
 
     def __call__(self):
         os.kill(int(self.process.read_text()), signal.SIGKILL)
@@ -75,12 +98,10 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_fit_goes_on_when_a_task_is_killed(session, frame, kill, case):
-    from auctor.spark import from_spark
-
+def test_a_fit_goes_on_when_a_task_is_killed(session, frame, opened, kill, case):
     loss, n_tasks, gather_below = CASES[case]
     tracker = session.sparkContext.statusTracker()
-    data = from_spark(frame, [*"abcde"], "y", n_tasks=n_tasks)
+    data = opened(frame, [*"abcde"], "y", n_tasks=n_tasks)
     data.workers.gather_below = gather_below
     before = set(tracker.getJobIdsForGroup())
     problem = Problem(loss, L2(1e-2), data)
@@ -93,22 +114,18 @@ def test_a_fit_goes_on_when_a_task_is_killed(session, frame, kill, case):
         if step.iteration == STEP:
             kill()
 
-    try:
-        wanted = fit()
-        assert set(tracker.getJobIdsForGroup()) == before
-        found = fit(killing)
-    finally:
-        data.workers.close()
+    wanted = fit()
+    assert set(tracker.getJobIdsForGroup()) == before
+    found = fit(killing)
     assert found.n_iter == wanted.n_iter > STEP
     np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-12)
 
 
-def test_tasks_killed_in_a_row_end_a_fit_with_its_best_point(session, frame, kill):
-    from auctor.spark import from_spark
+def test_tasks_killed_in_a_row_end_a_fit_with_its_best_point(session, frame, opened, kill):
     from auctor.spark.workers import REPLACEMENTS
 
     tracker = session.sparkContext.statusTracker()
-    data, values = from_spark(frame, [*"abcde"], "y"), []
+    data, values = opened(frame, [*"abcde"], "y"), []
 
     def killing(step):
         values.append(step.value)
@@ -126,36 +143,35 @@ def test_tasks_killed_in_a_row_end_a_fit_with_its_best_point(session, frame, kil
     with pytest.raises(DataLost, match="tasks that answer"):
         data.scores(found.coef)
     kill.again.unlink()
-    from_spark(frame, [*"abcde"], "y").workers.close()  # the slots are free again
+    opened(frame, [*"abcde"], "y")  # the slots are free again
 
 
-def test_the_answers_of_an_interrupted_call_are_not_taken_for_those_of_the_next(frame, monkeypatch):
-    from auctor.spark import from_spark, workers
+def test_the_answers_of_an_interrupted_call_are_not_taken_for_those_of_the_next(
+    frame, opened, monkeypatch
+):
+    from auctor.spark import workers
 
     def ctrl_c(connection):
         raise KeyboardInterrupt
 
-    data = from_spark(frame, [*"abcde"], "y")
+    data = opened(frame, [*"abcde"], "y")
     wanted = data.scores(np.ones(5))
     with monkeypatch.context() as patched:
         patched.setattr(workers, "_answer", ctrl_c)
         with pytest.raises(KeyboardInterrupt):
             data.gradient(np.ones(600))
     np.testing.assert_array_equal(data.scores(np.ones(5)), wanted)
-    data.workers.close()
 
 
-def test_rows_that_are_read_again_otherwise_are_refused(session, kill):
+def test_rows_that_are_read_again_otherwise_are_refused(session, opened, kill):
     """A function of Python that gives other numbers every time, as a query may."""
     from pyspark.sql.functions import udf
-
-    from auctor.spark import from_spark
 
     noise = udf(lambda: float(np.random.default_rng().normal()), "double").asNondeterministic()
     frame = (
         session.range(100, numPartitions=2).withColumn("a", noise()).selectExpr("a", "id % 2 as y")
     )
-    data = from_spark(frame, ["a"], "y")
+    data = opened(frame, ["a"], "y")
     kill()
     with pytest.raises(DataLost, match="other rows, or the same in another order"):
         data.scores(np.ones(1))
