@@ -193,7 +193,10 @@ def rewritten(trained, path, *, arrays=None, **changes):
         ({"row": "x"}, "incomplete"),
         ({"row": None}, "incomplete"),
         ({"row": -1}, "incomplete"),
-        ({"n_features_in": 5}, "incomplete"),
+        (
+            {"n_features_in": 5},
+            r"a damaged state \(needed: kept_coef of float64 and shape \[5\]\) in ",
+        ),
         ({"n_features_in": 1 << 40}, "damaged"),
         ({"classes": {"dtype": "<i8", "values": [1, 0]}}, "incomplete"),
         ({"classes": {"dtype": "|O", "values": [1]}}, "incomplete"),
@@ -206,6 +209,10 @@ def rewritten(trained, path, *, arrays=None, **changes):
         ({"feature_names": [1, 2, 3, 4, 5, 6]}, "incomplete"),
         ({"feature_names": "abcdef"}, "incomplete"),
         ({"params": 3}, "parameters"),
+        (
+            {"schema": {"columns": [], "label": 3, "n_features": 6}},
+            r"the label 3 \(needed: the JSON that to_json writes\) in ",
+        ),
     ],
 )
 def test_a_description_that_makes_no_sense(changes, word, trained, tmp_path):
@@ -305,7 +312,7 @@ def test_places_that_cannot_be_written(trained, tmp_path):
 def test_a_state_that_would_lead_astray(changes, trained, tmp_path):
     rewritten(trained, tmp_path / "c", arrays=changes(trained.state_))
     other = fresh(trained)
-    with pytest.raises(DataError, match="a damaged state, where this is needed: "):
+    with pytest.raises(DataError, match=r"a damaged state \(needed: "):
         load_checkpoint(tmp_path / "c", other)
     assert not hasattr(other, "state_")
 
@@ -340,7 +347,7 @@ def test_places_outside_of_the_arrays(learner, name, where, value, tmp_path):
     learner = train(fresh(learner))
     array = changed(learner.state_[name], where, value)
     rewritten(learner, tmp_path / "c", arrays={name: array})
-    with pytest.raises(DataError, match="a damaged state, where this is needed: "):
+    with pytest.raises(DataError, match=r"a damaged state \(needed: "):
         load_checkpoint(tmp_path / "c", fresh(learner))
 
 

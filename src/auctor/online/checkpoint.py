@@ -91,7 +91,7 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
         if d is not None:
             check_state(learner, arrays, d)
     except DataError as error:
-        raise broken(path, WHO, f"a damaged state, where this is needed: {error.needs}") from error
+        raise broken(path, WHO, f"{error.got} (needed: {error.needs})") from error
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         raise broken(path, WHO, f"an incomplete description ({error!r})") from error
     # Everything was checked: from here on nothing can fail half-way.
