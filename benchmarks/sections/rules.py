@@ -106,6 +106,12 @@ CASES = (
     Case("Logistic", "L1", ("a9a", "text", "leukemia"), 1e-3, tol=1e-6),
     Case("PairwiseSquaredHinge", "L1", (*TEXT, "lasvm-reuters", "news20", "leukemia"), 1e-3),
     Case("PairwiseSquaredHinge", "L1", ("bibtex", "internetads", "hiva", "dense1000"), 1e-3),
+    Case(
+        "PairwiseSquaredHinge",
+        "ElasticNet",
+        (*TEXT, "lasvm-reuters", "leukemia", "bibtex", "internetads"),
+        1e-3,
+    ),
     Case("PairwiseSquaredHinge", "GroupL2", ("dense", "splice", "a9a"), 1e-2),
     Case("Logistic", "L1", FEW, 1e-3, store="two products"),
     Case("Logistic", "GroupL2", ("covtype-20k", "madelon", "a9a"), 1e-2),
