@@ -27,14 +27,6 @@ REASONS = {
         "and thousands of columns, and is solved in milliseconds either way"
     ),
 }
-#: Cells beyond the last bar that count against it, and why they take longer.
-EXPLAINED = {
-    "PairwiseSquaredHinge+ElasticNet:text:0.001": (
-        "the default for pair losses with l1 on many columns changed from lhac to subspace_newton. "
-        "On the real sets of rules.md it is faster, up to five times; on this generated one it is "
-        "slower"
-    ),
-}
 COLUMNS = [
     "cell", "solver before", "solver after", "J before", "J after", "gap before", "gap after",
     "coefficients differ by", "same answer", "CPU ms before", "CPU ms after", "ratio",
@@ -87,10 +79,9 @@ def worst(lines: list[list[object]]) -> dict[str, object]:
 
 def slower(lines: list[list[object]]) -> list[str]:
     """A note for every cell beyond the last bar: the reason, if one is known."""
-    reasons = REASONS | EXPLAINED
     found = {row[0]: row[-1] for row in lines if row[-1] is not None and row[-1] > WORST_RATIO}
     return [
-        f"{label} takes {ratio:.2f} times as long: {reasons.get(label, 'no reason is known')}."
+        f"{label} takes {ratio:.2f} times as long: {REASONS.get(label, 'no reason is known')}."
         for label, ratio in found.items()
     ]
 
