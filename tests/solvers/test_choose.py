@@ -149,9 +149,10 @@ def test_sums_over_few_rows_are_smoothed_and_losses_without_a_smoothed_form_are_
 
 def test_pairs_under_l1_are_solved_on_a_subspace_where_columns_can_be_read():
     wide = RNG.normal(size=(40, 700))
-    for penalty in (L1(1e-2), ElasticNet(1e-2)):
+    # A ridge makes the problem easier for LHAC, which is as fast there.
+    for penalty, name in ((L1(1e-2), "SubspaceNewton"), (ElasticNet(1e-2), "Lhac")):
         problem = Problem(PairwiseSquaredHinge(), penalty, as_data(wide, Y[:40]))
-        assert type(choose(problem)).__name__ == "SubspaceNewton"
+        assert type(choose(problem)).__name__ == name
         bare = Problem(PairwiseSquaredHinge(), penalty, TwoProducts(as_data(wide, Y[:40])))
         assert type(choose(bare)).__name__ == "Lhac"
 
