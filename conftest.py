@@ -4,3 +4,11 @@ import importlib.util
 
 #: Spark ML's classes are the bases of this module, so it cannot be imported without pyspark.
 collect_ignore = [] if importlib.util.find_spec("pyspark") else ["src/auctor/spark/ml.py"]
+
+#: Fixtures of several rooms.
+pytest_plugins = [
+    "tests.fixtures.problems",
+    "tests.fixtures.reports",
+    "tests.fixtures.rows",
+    "tests.fixtures.streams",
+]

@@ -30,7 +30,8 @@ gc.set_threshold(20_000)
 #: Folders whose tests compile the same kernels: each goes to one worker of pytest-xdist whole, so
 #: that it is compiled once. Every other file goes to a worker by itself.
 TOGETHER = {
-    "online": "streams",
+    "streaming": "streams",
+    "learners": "streams",
     "solvers": "solvers",
     "losses": "solvers",
     "penalties": "solvers",

@@ -4,21 +4,17 @@ import numpy as np
 import pytest
 
 from auctor.core.types import Target
+from auctor.lab.solvers import (
+    GradientDescent,
+    InteriorPoint,
+    ProximalGradient,
+    StochasticCoordinateDescent,
+)
 from auctor.losses import Logistic, PairwiseSquare
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.solvers import (
-    Continuation,
-    Exact,
-    Fista,
-    GradientDescent,
-    InteriorPoint,
-    Lbfgs,
-    Newton,
-    ProximalGradient,
-    StochasticCoordinateDescent,
-)
+from auctor.solvers import Continuation, Exact, Fista, Lbfgs, Newton
 from auctor.testing import (
     DataSuite,
     FeatureSuite,

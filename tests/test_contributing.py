@@ -12,13 +12,13 @@ import auctor.cli
 import auctor.metrics
 from auctor import MetricClassifier, losses
 from auctor.data import as_data
+from auctor.fit import metric as metric_module
 from auctor.losses import Logistic
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import Newton
 from auctor.testing import LossSuite, SolverSuite, discover
-from auctor.training import metric as metric_module
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from auctor.core import errors
+from auctor.fit.parameters import RegressorParameters
+from auctor.linear.table_parameters import TableParameters
 from auctor.tables.options import ReadOptions
-from auctor.training.parameters import RegressorParameters
-from auctor.training.table import TableParameters
 
 SOURCE = Path(errors.__file__).parents[1]
 KINDS = {name for name in vars(errors) if name.endswith(("Error", "Warning", "Lost"))}

@@ -13,16 +13,16 @@ from scipy import sparse
 
 from auctor.core.errors import DataError
 from auctor.data import as_data
-from auctor.least_squares import GaussNewton, LevenbergMarquardt, PoissonNetwork, solve
-from auctor.least_squares.poisson import exact
+from auctor.lab.least_squares import GaussNewton, LevenbergMarquardt, PoissonNetwork, solve
+from auctor.lab.least_squares.poisson import exact
+from auctor.lab.maps import CallableMap, MapProblem, Mlp
+from auctor.lab.qp import hard_margin, soft_margin
+from auctor.lab.solvers import GradientDescent, Sgd
+from auctor.lab.solvers.stochastic import Batches, Iterate
 from auctor.losses import Logistic, Squared
-from auctor.maps import CallableMap, MapProblem, Mlp
 from auctor.minimise import minimise
 from auctor.penalties import L2, NoPenalty
 from auctor.problem import Problem
-from auctor.qp import hard_margin, soft_margin
-from auctor.solvers import GradientDescent, Sgd
-from auctor.solvers.stochastic.base import Batches, Iterate
 
 HERE, QP, SVM = "test_lecture_notes.py", "qp/test_solver.py", "qp/test_margin.py"
 STEPS, NOISE = "solvers/test_notes.py", "solvers/test_stochastic.py"

@@ -14,11 +14,12 @@ from auctor.core.needs import Need
 from auctor.core.result import Solution, Status, Trace
 from auctor.covariance.solve import resolve_solver as resolve_graph_solver
 from auctor.data import as_data
+from auctor.lab.solvers import GradientDescent
 from auctor.losses import Exponential, Hinge, Logistic, Squared
 from auctor.minimise import check_solver, minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import Exact, GradientDescent, Newton, choose, resolve
+from auctor.solvers import Exact, Newton, choose, resolve
 from auctor.solvers.base import State
 
 RNG = np.random.default_rng(3)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from auctor.training.metric import METRICS
+from auctor.fit.metric import METRICS
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

@@ -11,13 +11,14 @@ from auctor.core.result import Status
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded
 from auctor.data.workers import MemoryWorkers
+from auctor.fit.checkpoint import Checkpoint
+from auctor.lab.solvers import OrthantWise
 from auctor.losses import Logistic, PairwiseHinge, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
 from auctor.problem.frozen import BIT_GENERATORS, freeze, thaw
-from auctor.solvers import CutsFirst, Lbfgs, Lhac, OrthantWise, choose
-from auctor.training.checkpoint import Checkpoint
+from auctor.solvers import CutsFirst, Lbfgs, Lhac, choose
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1200, 40))

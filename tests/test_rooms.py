@@ -155,7 +155,7 @@ def test_libraries_of_extras_are_imported_in_their_rooms():
 
 #: Files that test how a matrix is stored, outside `data` and `kernels`, and why.
 STORAGE_IS_KNOWN = {
-    "reports/curves_info.py": "takes rows of a user's table, and may not import data",
+    "evaluate/curves_info.py": "takes rows of a user's table, and may not import data",
     "reports/graph.py": "takes a user's graph, and may not import data",
     "testing/storages.py": "makes the same data in every storage, for the kit",
 }

@@ -8,6 +8,7 @@ from auctor.core.needs import Access, Need
 from auctor.core.result import Counts
 from auctor.core.types import Target
 from auctor.data import Dense
+from auctor.lab.solvers import OrthantWise
 from auctor.losses import (
     ExpectedError,
     FBeta,
@@ -30,7 +31,6 @@ from auctor.solvers import (
     Lbfgs,
     Lhac,
     Newton,
-    OrthantWise,
     ProximalNewton,
 )
 from auctor.solvers.choose import choose

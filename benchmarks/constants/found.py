@@ -24,9 +24,9 @@ ROOMS = (
 )
 #: Codes and counts that are fixed by what they stand for, not chosen.
 CODES = {
-    "auctor.kernels.descent.active_set.OPTIMAL",
-    "auctor.kernels.descent.active_set.UNBOUNDED",
-    "auctor.kernels.descent.active_set.OUT_OF_STEPS",
+    "auctor.lab.kernels.active_set.OPTIMAL",
+    "auctor.lab.kernels.active_set.UNBOUNDED",
+    "auctor.lab.kernels.active_set.OUT_OF_STEPS",
     "auctor.kernels.descent.lowrank.GROWING",
     "auctor.kernels.descent.lowrank.SHRINKING",
     "auctor.problem.placed_pairs.PER_RARE",

@@ -25,9 +25,17 @@ import numpy as np
 import pandas as pd
 
 import auctor
-from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, losses, online, penalties
+from auctor import (
+    LinearRegressor,
+    MetricClassifier,
+    MetricClassifierCV,
+    losses,
+    penalties,
+    streaming,
+)
 from auctor.core.archive import write_members
 from auctor.core.errors import AuctorError
+from auctor.lab import learners
 from auctor.saved import read_saved
 from auctor.saved.values import parts
 from benchmarks.fuzz import Case
@@ -101,7 +109,7 @@ def use(model: Any) -> None:
     assert not small or np.isfinite(scores).all(), "scores that are no numbers"
     auctor.save(model, _AGAIN)
     assert scores_of(auctor.load(_AGAIN), table) == scores_of(model, table), "another model"
-    if isinstance(model, online.OnlineClassifier):
+    if isinstance(model, streaming.OnlineClassifier):
         try:
             model.partial_fit(rows, model.classes_[np.arange(len(rows)) % 2])
             model.partial_fit(rows[:7], model.classes_[np.arange(7) % 2])
@@ -141,22 +149,22 @@ def models() -> Iterator[Any]:
     yield MetricClassifierCV("auc", penalty="l1", n_strengths=3, cv=2).fit(X, Y)
     yield LinearRegressor("huber").fit(X, X[:, 0])
     yield LinearRegressor(losses.Quantile(0.9)).fit(X, X[:, 0])
-    learners = (
-        online.AdaOam(),
-        online.Fsauc(),
-        online.MiniBatchAuc(buffer=9),
-        online.Oam(buffer=9),
-        online.OnlineGaussianAuc(),
-        online.Opauc(rank=2),
-        online.PassiveAggressive(),
-        online.Solam(),
-        online.Spam(penalty="l1", strength=0.01),
-        online.Spam(penalty=penalties.ElasticNet(0.01, 0.5, weights=np.ones(D))),
-        online.StreamingAUC(window=30, trace_every=7, grow=True),
-        online.StreamingAUC(window=30, max_exact_columns=2),
-        online.UniExp(),
+    fresh = (
+        learners.AdaOam(),
+        learners.Fsauc(),
+        learners.MiniBatchAuc(buffer=9),
+        learners.Oam(buffer=9),
+        learners.OnlineGaussianAuc(),
+        learners.Opauc(rank=2),
+        learners.PassiveAggressive(),
+        learners.Solam(),
+        learners.Spam(penalty="l1", strength=0.01),
+        learners.Spam(penalty=penalties.ElasticNet(0.01, 0.5, weights=np.ones(D))),
+        streaming.StreamingAUC(window=30, trace_every=7, grow=True),
+        streaming.StreamingAUC(window=30, max_exact_columns=2),
+        learners.UniExp(),
     )
-    for learner in learners:
+    for learner in fresh:
         yield learner.fit(X, Y)
 
 

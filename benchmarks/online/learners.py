@@ -11,10 +11,8 @@ import numpy as np
 
 from auctor import MetricClassifier, StreamingAUC, metrics
 from auctor.data import as_data
-from auctor.kernels.online.aggressive import reservoir_slot
-from auctor.losses import PairwiseHinge, RankOpt
-from auctor.minimise import minimise
-from auctor.online import (
+from auctor.lab.kernels.aggressive import reservoir_slot
+from auctor.lab.learners import (
     AdaOam,
     Fsauc,
     MiniBatchAuc,
@@ -25,9 +23,12 @@ from auctor.online import (
     RegSolam,
     Spam,
 )
+from auctor.lab.solvers import PairDualAscent, Spdam
+from auctor.losses import PairwiseHinge, RankOpt
+from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.solvers import Bmrm, Lbfgs, PairDualAscent, Spdam
+from auctor.solvers import Bmrm, Lbfgs
 from benchmarks.online import sets
 from benchmarks.online.parts import (
     Line,

@@ -13,12 +13,13 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from auctor import StreamingAUC, metrics
+from auctor.lab.learners import Oam, Opauc, RegSolam, Spam
+from auctor.lab.solvers import ProxSvrg, Spdam
+from auctor.lab.solvers.prox_svrg import centred_rows
+from auctor.lab.solvers.spdam import lengths
 from auctor.minimise import minimise
-from auctor.online import Oam, Opauc, RegSolam, Spam
 from auctor.penalties import L2, ElasticNet
-from auctor.solvers import Fista, ProxSvrg, Spdam
-from auctor.solvers.published.prox_svrg import centred_rows
-from auctor.solvers.published.spdam import lengths
+from auctor.solvers import Fista
 from benchmarks.online.parts import (
     Line,
     drawn,

@@ -31,7 +31,7 @@ FOLDS = 2
 
 def run(settings: Settings) -> dict[str, object]:
     """Every set with every pair of weights, the same folds."""
-    from auctor.training.additive import LINE_L1, LINE_RIDGE
+    from auctor.additive.parameters import LINE_L1, LINE_RIDGE
 
     cells: dict[str, dict[str, float]] = dict(settings.known)
     both = (WEIGHTS[0], (LINE_L1, LINE_RIDGE))
@@ -102,10 +102,10 @@ def _auc(
     X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, pair: tuple[float, float]
 ) -> float:
     """Test AUC of the strength that cross-validation picks."""
-    from auctor.training.additive import AdditiveParameters, curve_penalty, search_parameters
-    from auctor.training.bins import Bins
-    from auctor.training.select import StrengthSearch
-    from auctor.training.targets import Rows
+    from auctor.additive.bins import Bins
+    from auctor.additive.parameters import AdditiveParameters, curve_penalty, search_parameters
+    from auctor.fit.select import StrengthSearch
+    from auctor.fit.targets import Rows
 
     bins = Bins.of(X[train])
     penalty = curve_penalty("fused", bins, np.zeros(X.shape[1], dtype=np.int64), pair)

@@ -86,9 +86,9 @@ def run(settings: Settings) -> dict[str, object]:
 def _products(
     settings: Settings, cells: dict[str, object]
 ) -> tuple[dict[str, float], float, list[list[object]]]:
+    from auctor.additive.bins import Bins
     from auctor.core.types import Target
     from auctor.data import Binned, Dense
-    from auctor.training.bins import Bins
 
     rng = np.random.default_rng(0)
     n = ROWS // 5 if settings.quick else ROWS
@@ -190,13 +190,13 @@ def _against_ebm(X: np.ndarray, y: np.ndarray, rows: list[list[object]]) -> dict
 
 def _paths(settings: Settings) -> list[list[object]]:
     """A path of the pairwise squared hinge with the solvers that need no columns."""
+    from auctor.additive.bins import Bins
+    from auctor.additive.parameters import KINKED_CURVE_RATIO, curve_penalty
     from auctor.core.types import Target
     from auctor.data import Binned
     from auctor.losses import PairwiseSquaredHinge
     from auctor.problem import Problem
     from auctor.solvers import regularisation_path, strength_max
-    from auctor.training.additive import KINKED_CURVE_RATIO, curve_penalty
-    from auctor.training.bins import Bins
 
     rows: list[list[object]] = []
     for n, p in ((1_000, 10), (3_000, 20), (10_000, 10)):

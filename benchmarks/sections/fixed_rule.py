@@ -93,7 +93,7 @@ def _lead(cell: dict, metric: str, surrogate: str) -> tuple[float, bool]:
 
 def _first(metric: str) -> str:
     """The surrogate that the rule takes."""
-    from auctor.training.surrogate import default_surrogate
+    from auctor.fit.surrogate import default_surrogate
 
     return default_surrogate(metric, "auto")
 

@@ -112,9 +112,10 @@ def _one_set(X: np.ndarray, y: np.ndarray, repeats: int) -> dict[str, object]:
 
 
 def _fits(A: np.ndarray, a: np.ndarray, B: np.ndarray, b: np.ndarray) -> dict[str, dict]:
+    from auctor.lab.solvers import GradientDescent
     from auctor.losses import ExpectedAuc, ExpectedError, Logistic, PairwiseHinge
     from auctor.penalties import L2, NoPenalty
-    from auctor.solvers import GradientDescent, choose
+    from auctor.solvers import choose
 
     ridge = L2(1.0 / len(a))
     fits = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from auctor import KernelClassifier
-from auctor.kernel_machine import dual
+from auctor.kernel import dual
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, geometric_mean, table
 

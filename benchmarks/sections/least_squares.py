@@ -8,13 +8,14 @@ import numpy as np
 from scipy.optimize import least_squares as scipy_least_squares
 
 from auctor.data import as_data
-from auctor.least_squares import PoissonNetwork, solve
+from auctor.lab.least_squares import PoissonNetwork, solve
+from auctor.lab.solvers import Sgd
+from auctor.lab.solvers.stochastic import Batches, Iterate
 from auctor.losses import Logistic
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.solvers import Newton, Sgd
-from auctor.solvers.stochastic.base import Batches, Iterate
+from auctor.solvers import Newton
 from benchmarks.run import Settings, bar, table
 
 name = "least_squares"

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from scipy.sparse import csr_array
 
-from auctor.completion import complete
+from auctor.lab.completion import complete
 from benchmarks.run import Settings, bar, table
 
 name = "matrix_completion"

@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from auctor.lab.maps import MapProblem, Mlp
+from auctor.lab.solvers import Adam
 from auctor.losses import Logistic, PairwiseLogistic
-from auctor.maps import MapProblem, Mlp
 from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L2
-from auctor.solvers import Adam, Lbfgs
+from auctor.solvers import Lbfgs
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table
 

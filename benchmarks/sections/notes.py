@@ -7,21 +7,22 @@ from collections.abc import Callable
 import numpy as np
 
 from auctor.data import as_data
-from auctor.least_squares import (
+from auctor.lab.least_squares import (
     GaussNewton,
     LevenbergMarquardt,
     PoissonNetwork,
     SteepestDescent,
     solve,
 )
+from auctor.lab.maps import CallableMap, MapProblem
+from auctor.lab.qp import QpStatus, QuadraticProgram, find_feasible, soft_margin
+from auctor.lab.qp import solve as solve_program
+from auctor.lab.solvers import Bfgs, GradientDescent
 from auctor.losses import Squared
-from auctor.maps import CallableMap, MapProblem
 from auctor.minimise import minimise
 from auctor.penalties import NoPenalty
 from auctor.problem import Problem
-from auctor.qp import QpStatus, QuadraticProgram, find_feasible, soft_margin
-from auctor.qp import solve as solve_program
-from auctor.solvers import Bfgs, GradientDescent, Lbfgs, Newton, conjugate_gradient
+from auctor.solvers import Lbfgs, Newton, conjugate_gradient
 from benchmarks.run import Settings, bar, table
 
 name = "notes"

@@ -69,13 +69,14 @@ def run(settings: Settings) -> dict[str, object]:
 
 
 def _learners(d: int) -> dict[str, object]:
-    from auctor import StreamingAUC, online
+    from auctor import StreamingAUC
+    from auctor.lab import learners
 
     return {
         US: StreamingAUC(),
-        "Spam": online.Spam(STRENGTH),
-        "Opauc": online.Opauc(STRENGTH, rank=50 if d > WIDE else None, random_state=0),
-        "Solam": online.Solam(),
+        "Spam": learners.Spam(STRENGTH),
+        "Opauc": learners.Opauc(STRENGTH, rank=50 if d > WIDE else None, random_state=0),
+        "Solam": learners.Solam(),
         "SGD": SGDClassifier(loss="log_loss", alpha=STRENGTH, random_state=0),
     }
 

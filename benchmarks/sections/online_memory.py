@@ -10,7 +10,7 @@ ROWS, QUICK_ROWS = 10**8, 10**6
 POINTS = 10
 CHUNK = 50_000
 COLUMNS = 10
-LEARNERS = {"StreamingAUC": "auctor.StreamingAUC()", "Spam": "auctor.online.Spam()"}
+LEARNERS = {"StreamingAUC": "auctor.StreamingAUC()", "Spam": "auctor.streaming.Spam()"}
 #: Growth from the first point to the highest that still counts as constant, in MiB.
 LIMIT = 4.0
 
@@ -19,7 +19,7 @@ import json, os, re, time
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[variable] = "1"
 os.nice(10)
-import numpy as np, auctor, auctor.online
+import numpy as np, auctor, auctor.streaming
 learner, rng = {learner}, np.random.default_rng(0)
 direction = rng.standard_normal({columns})
 def resident():

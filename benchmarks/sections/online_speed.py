@@ -102,32 +102,33 @@ def _stream(stem: str, times: int) -> tuple[object, np.ndarray]:
 
 def _learners(d: int) -> dict[str, tuple[object, bool]]:
     """Learner and whether it is slow."""
-    from auctor import StreamingAUC, online
+    from auctor import StreamingAUC
+    from auctor.lab import learners
 
     def sgd(loss: str, **options: object) -> SGDClassifier:
         return SGDClassifier(loss=loss, alpha=STRENGTH, shuffle=False, random_state=0, **options)
 
     wide = d > NARROW
     found: dict[str, tuple[object, bool]] = {
-        "Spam": (online.Spam(STRENGTH), False),
-        "Spam, l1": (online.Spam(STRENGTH, penalty="l1"), False),
+        "Spam": (learners.Spam(STRENGTH), False),
+        "Spam, l1": (learners.Spam(STRENGTH, penalty="l1"), False),
         "Spam, elastic net": (
-            online.Spam(STRENGTH, penalty="elastic_net", l1_ratio=RATIO), False
+            learners.Spam(STRENGTH, penalty="elastic_net", l1_ratio=RATIO), False
         ),
         "StreamingAUC": (StreamingAUC(), False),
-        "Solam": (online.Solam(), False),
-        "RegSolam": (online.RegSolam(), False),
-        "Fsauc": (online.Fsauc(), False),
-        "PassiveAggressive": (online.PassiveAggressive(), False),
-        "UniExp": (online.UniExp(), False),
-        "Oam, sequential": (online.Oam(), True),
-        "Oam, gradient": (online.Oam(method="gradient"), True),
-        "Opauc": (online.Opauc(rank=50 if wide else None), wide),
+        "Solam": (learners.Solam(), False),
+        "RegSolam": (learners.RegSolam(), False),
+        "Fsauc": (learners.Fsauc(), False),
+        "PassiveAggressive": (learners.PassiveAggressive(), False),
+        "UniExp": (learners.UniExp(), False),
+        "Oam, sequential": (learners.Oam(), True),
+        "Oam, gradient": (learners.Oam(method="gradient"), True),
+        "Opauc": (learners.Opauc(rank=50 if wide else None), wide),
     }  # fmt: skip
     if not wide:
-        found["AdaOam"] = online.AdaOam(), False
-        found["MiniBatchAuc"] = online.MiniBatchAuc(), False
-        found["OnlineGaussianAuc"] = online.OnlineGaussianAuc(), False
+        found["AdaOam"] = learners.AdaOam(), False
+        found["MiniBatchAuc"] = learners.MiniBatchAuc(), False
+        found["OnlineGaussianAuc"] = learners.OnlineGaussianAuc(), False
     for loss, label in (("hinge", "hinge"), ("log_loss", "log")):
         found[f"SGD {label}"] = sgd(loss), False
         found[f"SGD {label}, l1"] = sgd(loss, penalty="l1"), False

@@ -58,32 +58,32 @@ def _online(make: Callable[..., object]) -> Callable:
 
 
 def _reg_solam(_: int, strength: float, rate: float) -> object:
-    from auctor.online import RegSolam
+    from auctor.lab.learners import RegSolam
 
     return RegSolam(strength, rate=rate, passes=PASSES)
 
 
 def _spam(_: int, strength: float) -> object:
-    from auctor.online import Spam
+    from auctor.lab.learners import Spam
 
     return Spam(strength, passes=PASSES)
 
 
 def _spam_net(_: int, strength: float, ratio: float) -> object:
-    from auctor.online import Spam
+    from auctor.lab.learners import Spam
 
     return Spam(strength, penalty="elastic_net", l1_ratio=ratio, passes=PASSES)
 
 
 def _opauc(d: int, strength: float) -> object:
-    from auctor.online import Opauc
+    from auctor.lab.learners import Opauc
 
     return Opauc(strength, rank=RANK if d > WIDE // 2 else None, random_state=0)
 
 
 def _oam(method: str) -> Callable[..., object]:
     def make(_: int, cost: float) -> object:
-        from auctor.online import Oam
+        from auctor.lab.learners import Oam
 
         return Oam(cost, method=method, random_state=0)
 
@@ -115,7 +115,7 @@ def _minimum(loss: str, solver: Callable[[object], object], iterations: int) -> 
 
 
 def _spdam(problem: object) -> object:
-    from auctor.solvers import Spdam
+    from auctor.lab.solvers import Spdam
 
     return Spdam(batch=max(1, problem.data.n_rows // 10))
 
@@ -128,7 +128,7 @@ def _default(problem: object) -> object:
 
 def _exact(X: object, y: np.ndarray, grid: tuple) -> Iterator[np.ndarray]:
     """The minimisers for all strengths from one reading of the rows."""
-    from auctor.online import OnlineGaussianAuc
+    from auctor.lab.learners import OnlineGaussianAuc
 
     if X.shape[1] > WIDE:
         yield from _minimum("PairwiseSquare", _default, 200)(X, y, grid)

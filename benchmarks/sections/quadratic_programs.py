@@ -8,7 +8,7 @@ from types import ModuleType
 
 import numpy as np
 
-from auctor.qp import QuadraticProgram, soft_margin, solve, svm_dual
+from auctor.lab.qp import QuadraticProgram, soft_margin, solve, svm_dual
 from benchmarks.run import Settings, bar, interleave, table
 
 name = "quadratic_programs"

@@ -123,7 +123,7 @@ def _a9a(folder: Path, settings: Settings, cells: dict[str, dict], notes: list[s
 FIT = """
 import json, sys, time, warnings
 warnings.simplefilter("ignore")
-from auctor.training.prepare import hold_out, tidy_labels
+from auctor.fit.prepare import hold_out, tidy_labels
 from auctor import MetricClassifier, MetricClassifierCV
 from auctor.tables import read_table
 path, *options = json.loads(sys.argv[1])

@@ -11,19 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from auctor.problem import Point, Problem
-from auctor.solvers import (
+from auctor.lab.solvers import (
     AcceleratedProximalQuasiNewton,
-    Fista,
     InteriorPoint,
-    Lhac,
     OrthantWise,
     ProximalGradient,
-    ProximalNewton,
-    ProximalQuasiNewton,
     StochasticCoordinateDescent,
 )
-from auctor.solvers.sparse.accelerated import AcceleratedState
+from auctor.lab.solvers.accelerated import AcceleratedState
+from auctor.problem import Point, Problem
+from auctor.solvers import Fista, Lhac, ProximalNewton, ProximalQuasiNewton
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table
 from benchmarks.theory import problems

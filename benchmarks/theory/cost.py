@@ -14,14 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from auctor.data import as_data
 from auctor.kernels.descent import lowrank
+from auctor.lab.solvers import InteriorPoint, StochasticCoordinateDescent
 from auctor.losses import Logistic
 from auctor.penalties import L1, TreeL2
 from auctor.problem import Problem
-from auctor.solvers import (
-    InteriorPoint,
-    ProximalNewton,
-    StochasticCoordinateDescent,
-)
+from auctor.solvers import ProximalNewton
 from auctor.solvers.sparse import proximal_newton
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from benchmarks.run import Settings, bar, table

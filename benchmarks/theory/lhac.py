@@ -12,15 +12,11 @@ import numpy as np
 
 from auctor.data import as_data
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
+from auctor.lab.solvers import StochasticCoordinateDescent
 from auctor.losses import Logistic
 from auctor.penalties import L1
 from auctor.problem import Problem
-from auctor.solvers import (
-    Fista,
-    Lhac,
-    ProximalNewton,
-    StochasticCoordinateDescent,
-)
+from auctor.solvers import Fista, Lhac, ProximalNewton
 from auctor.solvers.sparse import lhac as lhac_module
 from auctor.solvers.sparse import proximal_newton
 from auctor.solvers.sparse.models.lowrank import survey

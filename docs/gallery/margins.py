@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from auctor import AuctorError
-from auctor.qp import by_chunks, hard_margin, soft_margin
+from auctor.lab.qp import by_chunks, hard_margin, soft_margin
 
 # %%
 # ## Two clouds

@@ -7,7 +7,7 @@ least squares to 25 points at which the equation is to hold: fewer residuals tha
 import matplotlib.pyplot as plt
 import numpy as np
 
-from auctor.least_squares import (
+from auctor.lab.least_squares import (
     GaussNewton,
     LevenbergMarquardt,
     PoissonNetwork,

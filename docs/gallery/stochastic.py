@@ -8,8 +8,9 @@ import numpy as np
 
 from auctor import Problem, losses, penalties
 from auctor.data import as_data
+from auctor.lab.solvers import Sgd
 from auctor.minimise import minimise
-from auctor.solvers import Lbfgs, Newton, Sgd
+from auctor.solvers import Lbfgs, Newton
 
 # %%
 # ## One per cent of the first gap

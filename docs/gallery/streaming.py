@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from auctor import StreamingAUC
-from auctor.online import learn
+from auctor.streaming import learn
 
 # %%
 # ## The stream

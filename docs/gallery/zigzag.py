@@ -9,8 +9,9 @@ import numpy as np
 
 from auctor import Problem, losses, penalties
 from auctor.data import as_data
+from auctor.lab.solvers import Bfgs, GradientDescent
 from auctor.minimise import minimise
-from auctor.solvers import Bfgs, GradientDescent, Lbfgs, Newton, conjugate_gradient
+from auctor.solvers import Lbfgs, Newton, conjugate_gradient
 
 # %%
 # ## A valley

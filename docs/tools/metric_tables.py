@@ -1,7 +1,7 @@
 """Tables of the metrics, from the registry that `fit` and the command line read."""
 
-from auctor.training import metric as registry
-from auctor.training.metric_parts import Metric
+from auctor.fit import metric as registry
+from auctor.fit.metric_parts import Metric
 
 #: What a threshold rule does, by its criterion in `auctor.metrics.best_threshold`.
 RULES = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auctor.training.contest import OURS, Contender, TunedContender
+from auctor.evaluate.contest import OURS, Contender, TunedContender
 
 
 def spy(seen, *, library=OURS, name="spy", column=0):

@@ -9,7 +9,7 @@ import pytest
 from auctor.cli.main import main
 from auctor.cli.output import worded
 from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
-from auctor.training import prepare
+from auctor.fit import prepare
 
 QUICK = ["--strength", "0.01"]
 
@@ -261,9 +261,9 @@ def test_more_columns_than_memory(command, svm, refused, monkeypatch):
 def test_memory_of_a_container(monkeypatch):
     whole = prepare.memory()
     assert whole > 1 << 20
-    monkeypatch.setattr("auctor.training.prepare.Path.read_text", lambda path: "1048576\n")
+    monkeypatch.setattr("auctor.fit.prepare.Path.read_text", lambda path: "1048576\n")
     assert prepare.memory() == 1 << 20
-    monkeypatch.setattr("auctor.training.prepare.Path.read_text", lambda path: "max\n")
+    monkeypatch.setattr("auctor.fit.prepare.Path.read_text", lambda path: "max\n")
     assert prepare.memory() >= whole
 
 

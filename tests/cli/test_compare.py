@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from auctor.boosting.contenders import boosted_contenders
 from auctor.cli.main import main
-from auctor.estimators.contenders import their_contenders
-from auctor.training.contest import OURS, THEIRS
-from auctor.training.verdict import CONSTANT, LINEAR, TREES
+from auctor.contenders.boosting import boosted_contenders
+from auctor.contenders.theirs import their_contenders
+from auctor.evaluate.contest import OURS, THEIRS
+from auctor.evaluate.verdict import CONSTANT, LINEAR, TREES
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_ctrl_c(path, capsys, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("auctor.training.contest._measure", press)
+    monkeypatch.setattr("auctor.evaluate.contest._measure", press)
     assert main(["compare", str(path), "--label", "bought", *QUICK]) == 130
     assert capsys.readouterr() == ("", "auctor: interrupted before all models were measured.\n")
 

@@ -6,11 +6,11 @@ import pytest
 
 from auctor.cli import names
 from auctor.cli.main import main
-from auctor.online.registry import learners
+from auctor.fit.metric import ALIASES, METRICS
+from auctor.fit.registry import PENALTIES
 from auctor.solvers.registry import SOLVERS
+from auctor.streaming.registry import learners
 from auctor.tables.formats import FORMATS
-from auctor.training.metric import ALIASES, METRICS
-from auctor.training.registry import PENALTIES
 
 
 @pytest.fixture

@@ -8,11 +8,13 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from auctor import MetricClassifier, metrics
-from auctor.boosting.contenders import boosted_contenders
+from auctor.contenders import linear
+from auctor.contenders.baselines import baseline_contenders
+from auctor.contenders.boosting import boosted_contenders
+from auctor.contenders.ours import our_contenders
+from auctor.contenders.theirs import their_contenders
 from auctor.core.errors import DataError, ParameterError
-from auctor.estimators.baselines import baseline_contenders
-from auctor.estimators.contenders import linear, our_contenders, their_contenders
-from auctor.training.contest import (
+from auctor.evaluate.contest import (
     OURS,
     THEIRS,
     Contender,
@@ -22,8 +24,8 @@ from auctor.training.contest import (
     make_tuning_rows,
     outer_folds,
 )
-from auctor.training.metric import METRICS
-from auctor.training.verdict import CONSTANT, LINEAR, TREES
+from auctor.evaluate.verdict import CONSTANT, LINEAR, TREES
+from auctor.fit.metric import METRICS
 from tests.cli.contest import spy
 
 # --- equal terms --------------------------------------------------------------------------

@@ -83,8 +83,8 @@ def printed(*arguments):
 def nobody_else():
     """A comparison without the models of others, which take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("auctor.estimators.contenders.their_contenders", lambda penalty: [])
-        patch.setattr("auctor.boosting.contenders.boosted_contenders", list)
+        patch.setattr("auctor.contenders.their_contenders", lambda penalty: [])
+        patch.setattr("auctor.contenders.boosting.boosted_contenders", list)
         yield
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from auctor import MetricClassifierCV
+from auctor.cli import showcase
 from auctor.cli.demo import run_demo
 from auctor.cli.main import main
-from auctor.estimators import showcase
-from auctor.estimators.showcase import GOALS, OURS, DemoRow, cost_per_row, show_table, verdict
+from auctor.cli.showcase import GOALS, OURS, DemoRow, cost_per_row, show_table, verdict
 from auctor.testing import payments
 
 # --- the generated payments of the gallery --------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import auctor
-from auctor.training.results import TrainingRun
+from auctor.evaluate.results import TrainingRun
 from tests.cli.commands import run
 
 pytestmark = pytest.mark.usefixtures("in_folder")
@@ -77,7 +77,7 @@ def test_ctrl_c_in_the_search_keeps_the_best_of_it(folds, svm, capsys, monkeypat
         if len(seen) == 12 * folds + 5:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("auctor.reports.progress.Progress.on_point", on_point)
+    monkeypatch.setattr("auctor.evaluate.progress.Progress.on_point", on_point)
     assert run(svm, "--penalty", "l1", "--n-strengths", "12", "--json") == 130
     out, err = capsys.readouterr()
     assert "the best model so far is saved in model.auctor: strength " in err
@@ -100,7 +100,7 @@ def test_ctrl_c_in_the_calibration_leaves_it_out(svm, capsys, monkeypatch):
         if stage == "calibration fold":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("auctor.reports.progress.Progress.on_stage", on_stage)
+    monkeypatch.setattr("auctor.evaluate.progress.Progress.on_stage", on_stage)
     assert run(svm, *QUICK, "--calibrate", "sigmoid") == 130
     err = capsys.readouterr().err
     assert "the best model so far is saved" in err

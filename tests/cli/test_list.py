@@ -5,11 +5,11 @@ import pytest
 from auctor import losses, penalties
 from auctor.cli.listing import PartKind, parts
 from auctor.cli.main import main
-from auctor.online.registry import learners
+from auctor.fit.metric import METRICS
+from auctor.fit.registry import LOSSES, PENALTIES
 from auctor.solvers.registry import SOLVERS
+from auctor.streaming.registry import learners
 from auctor.tables.formats import FORMATS
-from auctor.training.metric import METRICS
-from auctor.training.registry import LOSSES, PENALTIES
 
 
 @pytest.mark.parametrize(

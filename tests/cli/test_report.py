@@ -15,12 +15,12 @@ import auctor
 from auctor import metrics
 from auctor.cli.main import main
 from auctor.core.json import as_json
+from auctor.evaluate.describe import path_info
+from auctor.fit.fitted import StrengthChoice
 from auctor.reports import render
 from auctor.saved import read_classifier, read_saved
 from auctor.saved.report import labelled_rows, report_of
 from auctor.tables.options import ReadOptions
-from auctor.training.describe import path_info
-from auctor.training.fitted import StrengthChoice
 
 
 def report(capsys, *arguments):

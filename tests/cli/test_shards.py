@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import auctor
+from auctor import MetricClassifier
 from auctor.cli.main import main
 from auctor.core.watching import Watcher
 from auctor.data import open_shards
-from auctor.estimators import MetricClassifier
-from auctor.training.checkpoint import Checkpoint
+from auctor.fit.checkpoint import Checkpoint
 
 
 @pytest.fixture

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from auctor import StreamingAUC
 from auctor.cli.main import main
 from auctor.cli.stream import progress_text
-from auctor.online import StreamingAUC, StreamProgress, learn
-from auctor.online.checkpoint import read_checkpoint
-from auctor.online.registry import learners
 from auctor.saved import read_saved
+from auctor.streaming import StreamProgress, learn
+from auctor.streaming.checkpoint import read_checkpoint
+from auctor.streaming.registry import learners
 from auctor.tables import open_stream
 
 ROWS = 400

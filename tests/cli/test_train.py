@@ -11,7 +11,7 @@ import pytest
 import auctor
 from auctor.cli.main import main
 from auctor.cli.output import MANY_COLUMNS
-from auctor.reports.progress import COMPILING
+from auctor.evaluate.progress import COMPILING
 from auctor.saved import read_saved
 from tests.cli.commands import run
 

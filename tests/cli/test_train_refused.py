@@ -181,6 +181,6 @@ def test_infinity_is_refused_with_its_column_and_nothing_else(capsys, tmp_path):
 def test_a_test_file_with_one_class_is_refused_before_training(capsys, tmp_path, monkeypatch):
     (tmp_path / "rows.csv").write_text(ROWS)
     (tmp_path / "test.csv").write_text("a,b,label\n1,2,1\n2,3,1\n")
-    monkeypatch.setattr("auctor.training.run.train_model", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr("auctor.evaluate.run.train_model", lambda *_: pytest.fail("trained"))
     assert run("rows.csv", "--test", "test.csv", "-q", *QUICK) == 2
     assert "every class" in capsys.readouterr().err

@@ -9,9 +9,10 @@ from sklearn.datasets import dump_svmlight_file
 
 from auctor import metrics
 from auctor.cli.main import main
-from auctor.estimators.contenders import our_contenders, their_contenders
-from auctor.training.contest import OURS, THEIRS, Rules, contest, outer_folds, tuned
-from auctor.training.verdict import (
+from auctor.contenders.ours import our_contenders
+from auctor.contenders.theirs import their_contenders
+from auctor.evaluate.contest import OURS, THEIRS, Rules, contest, outer_folds, tuned
+from auctor.evaluate.verdict import (
     CONSTANT,
     LINEAR,
     TREES,

@@ -10,8 +10,9 @@ import pytest
 from sklearn.base import clone
 
 import auctor
-from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, losses, online
+from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, losses, streaming
 from auctor.core.errors import MissingExtraError, ParameterError
+from auctor.lab import learners
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 6))
@@ -69,7 +70,7 @@ def test_regressors(loss):
 
 
 @pytest.mark.parametrize(
-    "learner", [online.StreamingAUC(), online.Spam(penalty="l1"), online.Oam()], ids=str
+    "learner", [streaming.StreamingAUC(), learners.Spam(penalty="l1"), learners.Oam()], ids=str
 )
 def test_learners(learner):
     learner = clone(learner).fit(X, TWO)
@@ -96,7 +97,7 @@ def test_labels_of_every_kind(labels):
 
 
 def test_labels_of_bytes_are_text():
-    model = online.Spam().fit(X, np.array([b"a", b"bc"])[TWO])
+    model = learners.Spam().fit(X, np.array([b"a", b"bc"])[TWO])
     assert run(model, X)["label"].tolist() == [x.decode() for x in model.predict(X).tolist()]
 
 
@@ -126,7 +127,7 @@ def test_metadata_and_file(tmp_path):
 def test_the_metadata_of_a_learner_name_no_threshold_and_no_positive_class():
     onnx = pytest.importorskip("onnx")
     table = pd.DataFrame(X, columns=list("abcdef"))
-    for model, more in ((online.Spam(), set()), (MetricClassifier(), {"threshold", "positive"})):
+    for model, more in ((learners.Spam(), set()), (MetricClassifier(), {"threshold", "positive"})):
         graph = onnx.load_model_from_string(auctor.to_onnx(model.fit(table, TWO)))
         assert {p.key for p in graph.metadata_props} == {"feature_names", "classes"} | more
         assert graph.graph.name == type(model).__name__
@@ -147,7 +148,7 @@ def test_refusals(tmp_path):
     with pytest.raises(ParameterError, match="fitted"):
         auctor.to_onnx(MetricClassifier())
     with pytest.raises(ParameterError, match="fitted"):
-        auctor.to_onnx(online.Spam())
+        auctor.to_onnx(learners.Spam())
     for other in (3, None, model.to_model()):
         with pytest.raises(ParameterError, match="model of auctor"):
             auctor.to_onnx(other)

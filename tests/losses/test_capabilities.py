@@ -16,12 +16,13 @@ from auctor.core.capabilities import (
 from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Coupling, Need, Offers
 from auctor.data import as_data
+from auctor.lab.solvers import OrthantWise
 from auctor.losses import FBeta, Hinge, Logistic, PairwiseHinge, PairwiseSquare, Prbep
 from auctor.losses.base import BaseLoss
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Bmrm, Fista, Lbfgs, Lhac, OrthantWise, choose
+from auctor.solvers import Bmrm, Fista, Lbfgs, Lhac, choose
 from auctor.testing import LossSuite
 
 RNG = np.random.default_rng(0)

@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import Target
 from auctor.data import Dense, as_data
+from auctor.fit.advice import vacuous
 from auctor.kernels.losses import thresholds
 from auctor.losses import PairwiseHinge, Prbep, PrecisionAtK, RecallAtK
 from auctor.minimise import minimise
@@ -18,7 +19,6 @@ from auctor.penalties import L1, L2, ElasticNet
 from auctor.problem import Problem
 from auctor.solvers import Continuation, Lhac, Newton, ProximalNewton
 from auctor.testing.reference import sorted_flips
-from auctor.training.advice import vacuous
 
 
 def instances(count, most, seed=0):

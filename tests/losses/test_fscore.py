@@ -11,12 +11,12 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import Target
 from auctor.data import Dense, as_data
+from auctor.fit.advice import vacuous
 from auctor.losses import FBeta, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, ElasticNet
 from auctor.problem import Problem
 from auctor.solvers import Continuation
-from auctor.training.advice import vacuous
 
 BETAS = (0.5, 1.0, 2.0, 7.0)
 

@@ -7,11 +7,12 @@ from sklearn.metrics import roc_auc_score
 from auctor.core.errors import ParameterError
 from auctor.core.types import Target
 from auctor.data import as_data
+from auctor.lab.solvers import GradientDescent
 from auctor.losses import PairwiseSquare, RankOpt
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.solvers import Exact, GradientDescent, Lbfgs
+from auctor.solvers import Exact, Lbfgs
 
 
 def sigmoid(z):

@@ -7,11 +7,12 @@ import pytest
 
 from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.data import as_data
+from auctor.lab.solvers import ProximalGradient
 from auctor.losses import Logistic, Squared
 from auctor.minimise import minimise
 from auctor.penalties import L1, GroupL2, TreeL2
 from auctor.problem import Problem
-from auctor.solvers import BlockCoordinateDescent, Fista, ProximalGradient
+from auctor.solvers import BlockCoordinateDescent, Fista
 
 W = np.array([3.0, 4.0, -1.0, 0.0, 0.0, 2.0])
 

@@ -8,11 +8,12 @@ import pytest
 
 from auctor.core.errors import AuctorError, ParameterError
 from auctor.data import as_data
+from auctor.lab.solvers import ProximalGradient
 from auctor.losses import Logistic, Squared
 from auctor.minimise import minimise
 from auctor.penalties import L1, GroupL2, TreeL2
 from auctor.problem import Problem
-from auctor.solvers import Fista, ProximalGradient
+from auctor.solvers import Fista
 
 
 def descendants(parents):

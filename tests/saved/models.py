@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import clone
 
 import auctor
-from auctor import MetricClassifier, MetricClassifierCV, losses, online, penalties
+from auctor import MetricClassifier, MetricClassifierCV, losses, penalties, streaming
 from auctor import solvers as solver_module
 from auctor.core.archive import write_members
+from auctor.lab import learners
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 5))
@@ -19,26 +20,26 @@ THREE = np.digitize(X[:, 0] + 0.3 * rng.normal(size=120), [-0.5, 0.5])
 NUMBERS = X @ [1.0, -2.0, 0.0, 0.5, 0.0] + rng.normal(size=120)
 
 LEARNERS = [
-    online.AdaOam(),
-    online.Fsauc(),
-    online.MiniBatchAuc(random_state=1),
-    online.Oam(random_state=1, buffer=7),
-    online.OnlineGaussianAuc(),
-    online.Opauc(),
-    online.Opauc(rank=3, random_state=2),
-    online.PassiveAggressive(),
-    online.RegSolam(),
-    online.Solam(),
-    online.Spam(),
-    online.Spam(penalty="l1", strength=0.01),
-    online.Spam(penalty=penalties.ElasticNet(0.01, 0.5, weights=[1.0, 0.0, 2.0, 1.0, 1.0])),
-    online.Spam(means="data"),
-    online.Spam(means=(0.4, np.zeros(5), np.full(5, 0.1))),
-    online.StreamingAUC(window=50, trace_every=20),
-    online.StreamingAUC(strength=0.1, forget=100.0, window=50),
-    online.StreamingAUC(max_exact_columns=3, window=50),
-    online.StreamingAUC(grow=True, max_exact_columns=7, window=50),
-    online.UniExp(),
+    learners.AdaOam(),
+    learners.Fsauc(),
+    learners.MiniBatchAuc(random_state=1),
+    learners.Oam(random_state=1, buffer=7),
+    learners.OnlineGaussianAuc(),
+    learners.Opauc(),
+    learners.Opauc(rank=3, random_state=2),
+    learners.PassiveAggressive(),
+    learners.RegSolam(),
+    learners.Solam(),
+    learners.Spam(),
+    learners.Spam(penalty="l1", strength=0.01),
+    learners.Spam(penalty=penalties.ElasticNet(0.01, 0.5, weights=[1.0, 0.0, 2.0, 1.0, 1.0])),
+    learners.Spam(means="data"),
+    learners.Spam(means=(0.4, np.zeros(5), np.full(5, 0.1))),
+    streaming.StreamingAUC(window=50, trace_every=20),
+    streaming.StreamingAUC(strength=0.1, forget=100.0, window=50),
+    streaming.StreamingAUC(max_exact_columns=3, window=50),
+    streaming.StreamingAUC(grow=True, max_exact_columns=7, window=50),
+    learners.UniExp(),
 ]
 
 MODELS = [

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import auctor
-from auctor import online
+from auctor import streaming
 from auctor.core.errors import DataError
+from auctor.lab import learners
 from tests.saved.models import MODELS, THREE, TWO, X, drop, fitted, forged, put, same
 
 
@@ -23,7 +24,7 @@ def test_files_that_are_not_models(tmp_path):
     (tmp_path / "m").write_bytes(pickle.dumps(fitted(MODELS[0])))
     with pytest.raises(DataError, match="whole"):
         auctor.load(tmp_path / "m")
-    online.save_checkpoint(tmp_path / "c", online.Spam().fit(X, TWO), 120)
+    streaming.save_checkpoint(tmp_path / "c", learners.Spam().fit(X, TWO), 120)
     with pytest.raises(DataError, match="needs a model; got a checkpoint"):
         auctor.load(tmp_path / "c")
 
@@ -247,7 +248,7 @@ def test_searches_that_make_no_sense(change, arrays, tmp_path):
     ],
 )
 def test_learners_that_make_no_sense(change, arrays, tmp_path):
-    learner = online.StreamingAUC(window=50).fit(X, TWO)
+    learner = streaming.StreamingAUC(window=50).fit(X, TWO)
     forged(learner, tmp_path / "m", change, arrays)
     with pytest.raises(DataError, match="load needs"):
         auctor.load(tmp_path / "m")

@@ -8,8 +8,9 @@ import pytest
 from sklearn.base import clone
 
 import auctor
-from auctor import LinearRegressor, MetricClassifier, losses, online
+from auctor import LinearRegressor, MetricClassifier, losses, streaming
 from auctor.core.errors import DataError
+from auctor.lab import learners
 from auctor.saved import FORMAT, classes, read_saved
 from tests.saved.models import LEARNERS, MODELS, NUMBERS, THREE, TWO, X, fitted, roundtrip, same
 
@@ -64,9 +65,9 @@ def test_learners_go_on_where_they_were(learner, whole, tmp_path):
 
 
 def test_every_learner_is_tested():
-    exported = (getattr(online, name) for name in online.__all__)
-    known = {kind for kind in exported if isinstance(kind, type)} - {online.OnlineClassifier}
-    known = {kind for kind in known if issubclass(kind, online.OnlineClassifier)}
+    exported = [getattr(room, name) for room in (streaming, learners) for name in room.__all__]
+    known = {kind for kind in exported if isinstance(kind, type)} - {streaming.OnlineClassifier}
+    known = {kind for kind in known if issubclass(kind, streaming.OnlineClassifier)}
     assert {type(learner) for learner in LEARNERS} == known
     assert {kind.__name__ for kind in known} == set(classes.LEARNERS)
 
@@ -90,7 +91,7 @@ def test_every_class_of_a_file_is_where_the_table_says():
     ],
     ids=lambda labels: labels.dtype.str,
 )
-@pytest.mark.parametrize("model", [MetricClassifier("log_loss"), online.Spam()], ids=str)
+@pytest.mark.parametrize("model", [MetricClassifier("log_loss"), learners.Spam()], ids=str)
 def test_labels_of_every_kind(labels, model, tmp_path):
     if labels.dtype.kind == "S" and isinstance(model, MetricClassifier):
         pytest.skip("scikit-learn refuses bytes")

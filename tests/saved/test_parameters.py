@@ -8,9 +8,10 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 import auctor
-from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, online, penalties
+from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, penalties, streaming
 from auctor import solvers as solver_module
 from auctor.core.errors import ParameterError
+from auctor.lab import learners
 from auctor.losses import BaseLoss
 from auctor.saved.values import decoded, encoded, parts
 from tests.saved.models import MODELS, TWO, X, fitted, roundtrip, same
@@ -97,7 +98,7 @@ def test_searches_with_objects(tmp_path):
 # --- what cannot be saved -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [MetricClassifier(), online.Spam(), LinearRegressor()], ids=str)
+@pytest.mark.parametrize("model", [MetricClassifier(), learners.Spam(), LinearRegressor()], ids=str)
 def test_models_without_a_fit(model, tmp_path):
     with pytest.raises(ParameterError, match="fitted"):
         auctor.save(model, tmp_path / "m")
@@ -113,7 +114,7 @@ def test_other_models(tmp_path):
     class Mine(MetricClassifier):
         pass
 
-    for model in (Mine().fit(X, TWO), online.Riverlike(online.Spam(grow=True)), 3, None):
+    for model in (Mine().fit(X, TWO), streaming.Riverlike(learners.Spam(grow=True)), 3, None):
         with pytest.raises(ParameterError, match="save needs one of MetricClassifier"):
             auctor.save(model, tmp_path / "m")
 

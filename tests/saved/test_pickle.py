@@ -7,7 +7,8 @@ import joblib
 import numpy as np
 import pytest
 
-from auctor import LinearRegressor, MetricClassifier, online
+from auctor import LinearRegressor, MetricClassifier, streaming
+from auctor.lab import learners
 from tests.saved.models import MODELS, NUMBERS, THREE, TWO, X, fitted, same
 
 KEPT = [
@@ -18,8 +19,8 @@ KEPT = [
     (MODELS[6], TWO),
     (MODELS[7], TWO),
     (LinearRegressor("huber"), NUMBERS),
-    (online.StreamingAUC(window=50), TWO),
-    (online.Spam(penalty="l1"), TWO),
+    (streaming.StreamingAUC(window=50), TWO),
+    (learners.Spam(penalty="l1"), TWO),
 ]
 
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from auctor.data import as_data
+from auctor.lab.solvers import ProximalGradient
 from auctor.losses import Poisson
 from auctor.minimise import minimise
 from auctor.penalties import ElasticNet, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import Fista, ProximalGradient, ProximalNewton
+from auctor.solvers import Fista, ProximalNewton
 
 FEW, MANY = 25, 700  # columns: a matrix model, residual updates
 

@@ -13,6 +13,7 @@ import auctor.solvers
 from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Need
 from auctor.data import as_data
+from auctor.lab.solvers import PairDualAscent
 from auctor.losses import (
     AveragePrecision,
     ExpectedError,
@@ -27,7 +28,7 @@ from auctor.losses import (
 )
 from auctor.penalties import L1, L2, ElasticNet, GroupL2, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import AsRows, GaussianDiscriminant, PairDualAscent
+from auctor.solvers import AsRows, GaussianDiscriminant
 from auctor.solvers import choose as public_choose
 from auctor.solvers.choose import RULES, Role, Why, able, choose, holding
 from auctor.solvers.kinked.smoothing import smoothed_problem

@@ -9,20 +9,13 @@ from sklearn.linear_model import LogisticRegression
 
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.data import as_data
+from auctor.lab.solvers import GradientDescent
 from auctor.losses import ExpectedAuc, ExpectedError, GaussianAuc, Logistic
 from auctor.metrics import error_rate
 from auctor.minimise import minimise
 from auctor.penalties import L2, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import (
-    Exact,
-    GaussianDiscriminant,
-    GradientDescent,
-    Lbfgs,
-    choose,
-    resolve,
-    shrinkage,
-)
+from auctor.solvers import Exact, GaussianDiscriminant, Lbfgs, choose, resolve, shrinkage
 from auctor.solvers.gaussian import moments
 from tests.solvers.gaussians import BOTH, cosine, covariances, generate, solve
 

@@ -6,19 +6,13 @@ import pytest
 from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.data import as_data
 from auctor.kernels.descent import lowrank as kernels
+from auctor.lab.solvers import AcceleratedProximalQuasiNewton, OrthantWise
 from auctor.losses import Hinge, Logistic, PairwiseHinge, PairwiseSquare, SquaredHinge
 from auctor.losses.base import BaseLoss
 from auctor.minimise import minimise
 from auctor.penalties import L1, Box, ElasticNet, Sum
 from auctor.problem import Problem
-from auctor.solvers import (
-    AcceleratedProximalQuasiNewton,
-    Continuation,
-    Fista,
-    Lhac,
-    OrthantWise,
-    ProximalQuasiNewton,
-)
+from auctor.solvers import Continuation, Fista, Lhac, ProximalQuasiNewton
 from auctor.solvers.sparse.lhac import ACCEPTED_STEPS, FEW, SCALE_DECREASE, SHARE, greedy_set
 from auctor.solvers.sparse.models.lowrank import Survey, survey
 

@@ -10,25 +10,22 @@ from scipy import sparse
 
 from auctor.core.errors import IncompatibleError
 from auctor.data import as_data
-from auctor.least_squares import lasso
+from auctor.lab.least_squares import lasso
+from auctor.lab.maps import CallableMap, MapProblem
+from auctor.lab.solvers import (
+    Bfgs,
+    CoordinateDescent,
+    GradientDescent,
+    ProximalGradient,
+    StochasticCoordinateDescent,
+)
+from auctor.lab.solvers.bfgs import updated
 from auctor.losses import Logistic, Squared
-from auctor.maps import CallableMap, MapProblem
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import (
-    Bfgs,
-    CoordinateDescent,
-    Exact,
-    GradientDescent,
-    Lbfgs,
-    Newton,
-    ProximalGradient,
-    StochasticCoordinateDescent,
-    conjugate_gradient,
-)
+from auctor.solvers import Exact, Lbfgs, Newton, conjugate_gradient
 from auctor.solvers.lbfgs import Memory
-from auctor.solvers.smooth.bfgs import updated
 from auctor.solvers.smooth.conjugate import CgStatus
 
 A1 = np.array([[1.0, 0.1], [0.1, 2.0]])

@@ -7,11 +7,12 @@ import pytest
 
 from auctor.core.needs import Need
 from auctor.data import as_data
+from auctor.lab.solvers import GradientDescent
 from auctor.losses import Logistic
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.solvers import GradientDescent, Lbfgs, Newton
+from auctor.solvers import Lbfgs, Newton
 from auctor.solvers.base import State
 from auctor.solvers.relay import After, Relay, Stage
 

@@ -5,12 +5,13 @@ import pytest
 from scipy import sparse
 
 from auctor.data import as_data
+from auctor.lab.solvers import CoordinateDescent
 from auctor.losses import Exponential, Huber, Logistic, Squared, SquaredHinge
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, ElasticNet
 from auctor.penalties.separable import Separable
 from auctor.problem import Problem
-from auctor.solvers import CoordinateDescent, Fista, ProximalNewton
+from auctor.solvers import Fista, ProximalNewton
 from auctor.solvers.sparse.models.columns import Store
 from auctor.solvers.sparse.path import strength_max
 from auctor.solvers.sparse.screening import dual_radius, proven_zero

@@ -5,20 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
+from auctor.lab.solvers import (
+    AcceleratedProximalQuasiNewton,
+    InteriorPoint,
+    OrthantWise,
+    ProximalGradient,
+    StochasticCoordinateDescent,
+)
 from auctor.losses import Logistic, PairwiseHinge, PairwiseSquare
 from auctor.minimise import minimise
 from auctor.penalties import L1, ElasticNet
 from auctor.problem import Problem
-from auctor.solvers import (
-    AcceleratedProximalQuasiNewton,
-    Fista,
-    InteriorPoint,
-    Lhac,
-    OrthantWise,
-    ProximalGradient,
-    ProximalQuasiNewton,
-    StochasticCoordinateDescent,
-)
+from auctor.solvers import Fista, Lhac, ProximalQuasiNewton
 
 
 @pytest.mark.parametrize("loss", [PairwiseHinge(0.5), PairwiseSquare()], ids=["hinge", "square"])

@@ -42,10 +42,10 @@ from auctor.cli.output import INTERRUPTED, console, echo_json, say, worded
 from auctor.cli.reading import read_options
 
 if TYPE_CHECKING:
+    from auctor.evaluate.contest import Contest, Rules
+    from auctor.evaluate.verdict import Row
     from auctor.tables.options import ReadOptions
     from auctor.tables.read import Table
-    from auctor.training.contest import Contest, Rules
-    from auctor.training.verdict import Row
 
 WHO = "auctor compare"
 #: Penalties that scikit-learn's linear models have too.
@@ -129,11 +129,12 @@ def compare(
     metric within the training folds, and scores become predictions by the same rule. The last line
     says which model to take, and why. The trees are scikit-learn's, and LightGBM's if installed.
     """
-    from auctor.boosting.contenders import boosted_contenders
+    from auctor.contenders.boosting import boosted_contenders
+    from auctor.contenders.ours import our_contenders
+    from auctor.contenders.theirs import their_contenders
     from auctor.core.checks import check_choice
-    from auctor.estimators.contenders import our_contenders, their_contenders
-    from auctor.training.contest import contest, positive_rows
-    from auctor.training.registry import resolve_penalty
+    from auctor.evaluate.contest import contest, positive_rows
+    from auctor.fit.registry import resolve_penalty
 
     # Every wrong option is refused before the file is read.
     check_choice(WHO, "penalty", penalty, PENALTIES)
@@ -159,7 +160,7 @@ def compare(
 
 def _rules(options: Mapping[str, Any]) -> Rules:
     """The rules of the comparison, from the options of the same names."""
-    from auctor.training.contest import Rules
+    from auctor.evaluate.contest import Rules
 
     given = {one.name: options[one.name] for one in fields(Rules) if one.name in options}
     return Rules(**given, n_threads=options["threads"])
@@ -167,9 +168,9 @@ def _rules(options: Mapping[str, Any]) -> Rules:
 
 def _read(data: str, reading: ReadOptions) -> tuple[Table, list[str]]:
     """The rows to compare on, and the warnings of reading them, which are printed."""
+    from auctor.evaluate.run import gathered
+    from auctor.fit.prepare import check_width
     from auctor.tables.read import read_file
-    from auctor.training.prepare import check_width
-    from auctor.training.run import gathered
 
     caught: list[Warning] = []
     with gathered(caught):
@@ -215,8 +216,8 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
 def _about(result: Contest, rules: Rules) -> dict[str, Any]:
     """The settings and the conclusions of a comparison, for JSON."""
-    from auctor.training.batch import counted_rows
-    from auctor.training.metric import falling_base
+    from auctor.fit.batch import counted_rows
+    from auctor.fit.metric import falling_base
 
     falls = falling_base(rules.metric) is not None
     counts = counted_rows(WHO, rules.metric, result.n_rows)
@@ -279,15 +280,15 @@ def _print(result: Contest, rules: Rules, positive: str) -> None:
 
 def _own_units(rows: Iterable[Row], rules: Rules) -> list[Row]:
     """The rows of models with values of the metric itself, not of a score to maximise."""
-    from auctor.training.metric import falling_base
-    from auctor.training.verdict import in_own_units
+    from auctor.evaluate.verdict import in_own_units
+    from auctor.fit.metric import falling_base
 
     return [in_own_units(row, falling_base(rules.metric)) for row in rows]
 
 
 def _cells(row: Row, others: list[str], best: str) -> list[str]:
     """The cells of a model's row; ``best`` is the name of the best model, "" without a test."""
-    from auctor.training.verdict import model_name
+    from auctor.evaluate.verdict import model_name
 
     against = [f"{row.difference:+.4f}", _p_value(row.p_value)] if best else ["", ""]
     if row.name == best:
@@ -308,8 +309,8 @@ def _p_value(value: float) -> str:
 
 def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
     """Lines below the table: how it was made, what its marks mean, and the recommendation."""
-    from auctor.training.batch import counted_rows
-    from auctor.training.metric import falling_base
+    from auctor.fit.batch import counted_rows
+    from auctor.fit.metric import falling_base
 
     yield (
         "Mean over the test folds ± standard deviation. All models had the same folds, scaling "

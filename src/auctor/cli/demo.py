@@ -12,9 +12,9 @@ from auctor.cli.options import examples
 from auctor.cli.output import console, echo_json, grid
 
 if TYPE_CHECKING:
+    from auctor.cli.showcase import DemoRow, ShowTable
     from auctor.core.types import Array
-    from auctor.estimators.showcase import DemoRow, ShowTable
-    from auctor.reports import ReportInfo
+    from auctor.evaluate.info import ReportInfo
 
 WHO = "auctor demo"
 
@@ -51,7 +51,7 @@ def demo(
 ) -> None:
     """Compare our models with logistic regression and boosted trees on a table of scikit-learn."""
     from auctor.core.files import check_destination, write_text
-    from auctor.reports import render
+    from auctor.reports.html import render
 
     check_destination(report, who=WHO)
     with console(stderr=True).status("Starting") as status:
@@ -75,7 +75,7 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
     """
     from functools import partial
 
-    from auctor.estimators.showcase import (
+    from auctor.cli.showcase import (
         GOALS,
         entrants,
         held_out,
@@ -119,7 +119,7 @@ def _numbers(found: Demo, seed: int) -> dict[str, Any]:
 
 def _print(found: Demo, seed: int, report: Path) -> None:
     """Print a table and a sentence for each metric, then how they were measured."""
-    from auctor.estimators.showcase import GOALS, where_trees_win
+    from auctor.cli.showcase import GOALS, where_trees_win
 
     out, table = console(), found.table
     out.print(

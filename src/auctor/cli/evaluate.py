@@ -61,9 +61,9 @@ def evaluate(
     config: Config = None,
 ) -> None:
     """Measure a model on labelled rows: all metrics, with 95 % intervals."""
+    from auctor.evaluate.scores import evaluation, schema_for, score_chunks, seen_warning
     from auctor.saved import read_classifier
     from auctor.tables.stream import stream_rows
-    from auctor.training.evaluate import evaluation, schema_for, score_chunks, seen_warning
 
     check_order(model, data, who=WHO)
     saved = read_classifier(model, who=WHO)
@@ -84,7 +84,7 @@ def evaluate(
 def show(found: dict[str, Any]) -> None:
     """Print an evaluation: the rows, the metrics with intervals, and the confusion matrix."""
     from auctor.cli.output import estimate_text, grid, metric_text
-    from auctor.reports.intervals import Estimate
+    from auctor.evaluate.intervals import Estimate
 
     out = console()
     counts = ", ".join(f"{name}: {count:,}" for name, count in found["classes"].items())

@@ -76,8 +76,8 @@ def inspect(
         found = describe_file(path, top=top, who=WHO)
         show = _show_model
     else:
+        from auctor.evaluate.contents import describe_table
         from auctor.tables.read import read_file
-        from auctor.training.contents import describe_table
 
         # One bucket per column of text: categories are counted, not encoded.
         how = {"categorical": "hash", "buckets": 1, "missing": "zero", "check": True}

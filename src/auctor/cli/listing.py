@@ -40,10 +40,10 @@ USES = {
     PartKind.LOSSES: "LinearRegressor(loss=...) by name; or an object for any metric or loss",
     PartKind.PENALTIES: "penalty=..., by name or as an object",
     PartKind.SOLVERS: "solver=..., by name or as an object; 'auto' chooses by the problem",
-    PartKind.LEARNERS: "auctor stream --learner ..., classes of auctor.online",
+    PartKind.LEARNERS: "auctor stream --learner ..., classes of auctor.streaming",
     PartKind.ESTIMATORS: "classes of auctor with scikit-learn's API",
     PartKind.MAPS: "MapProblem(loss, penalty, map): scores not linear in the weights",
-    PartKind.TOOLS: "functions, estimators of auctor.qp, .least_squares, .completion, .covariance",
+    PartKind.TOOLS: "functions and estimators of auctor.covariance and of auctor.lab",
     PartKind.FORMATS: "--format ..., read_table(format=...); 'auto' chooses by the file's name",
 }
 
@@ -98,7 +98,7 @@ def parts(kind: PartKind) -> list[ListedPart]:
 
 def _metrics() -> list[ListedPart]:
     """Metrics with their surrogates, and short names."""
-    from auctor.training.metric import ALIASES, METRICS
+    from auctor.fit.metric import ALIASES, METRICS
 
     listed = []
     for name, metric in METRICS.items():
@@ -111,7 +111,7 @@ def _metrics() -> list[ListedPart]:
 def _losses() -> list[ListedPart]:
     """Losses with a name, then those that are passed as objects."""
     from auctor import losses
-    from auctor.training.registry import LOSSES
+    from auctor.fit.registry import LOSSES
 
     named = {name: type(make()) for name, make in LOSSES.items()}
     return _named(named) + _objects(losses, "value_grad", named)
@@ -120,7 +120,7 @@ def _losses() -> list[ListedPart]:
 def _penalties() -> list[ListedPart]:
     """Penalties with a name, then those that are passed as objects."""
     from auctor import penalties
-    from auctor.training.registry import PENALTIES
+    from auctor.fit.registry import PENALTIES
 
     named = {name: type(make(1.0, None)) for name, make in PENALTIES.items()}
     return _named(named) + _objects(penalties, "prox", named)
@@ -135,29 +135,30 @@ def _solvers() -> list[ListedPart]:
 
 def _learners() -> list[ListedPart]:
     """Online learners."""
-    from auctor.online.registry import learners
+    from auctor.streaming.registry import learners
 
     return _named(dict(learners()))
 
 
 def _estimators() -> list[ListedPart]:
     """Exported classes with ``fit``."""
-    from auctor import estimators
+    import auctor
 
-    exported = {name: getattr(estimators, name) for name in estimators.__all__}
+    exported = {name: getattr(auctor, name) for name in auctor.__all__}
     return _named({name: kind for name, kind in exported.items() if hasattr(kind, "fit")})
 
 
 def _maps() -> list[ListedPart]:
     """Score maps, and feature maps."""
-    from auctor import maps
+    from auctor.lab import maps
 
     return _objects(maps, "at", {}) + _objects(maps, "transform", {})
 
 
 def _tools() -> list[ListedPart]:
     """Public functions and estimators of qp, least_squares, completion and covariance."""
-    from auctor import completion, covariance, least_squares, qp
+    from auctor import covariance
+    from auctor.lab import completion, least_squares, qp
 
     listed = []
     for package in (qp, least_squares, completion, covariance):

@@ -12,7 +12,7 @@ Completion = tuple[str, str]
 
 def metrics(incomplete: str) -> list[Completion]:
     """Metrics that begin with a text."""
-    from auctor.training.metric import ALIASES, METRICS
+    from auctor.fit.metric import ALIASES, METRICS
 
     lines = {name: metric.summary for name, metric in METRICS.items()}
     short = {name: f"short for {metric}" for name, metric in ALIASES.items()}
@@ -21,7 +21,7 @@ def metrics(incomplete: str) -> list[Completion]:
 
 def surrogates(ctx: typer.Context, incomplete: str) -> list[Completion]:
     """Surrogates of the metric on the command line, or of all metrics."""
-    from auctor.training.metric import ALIASES, METRICS
+    from auctor.fit.metric import ALIASES, METRICS
 
     typed = str(ctx.params.get("metric") or "")
     name = ALIASES.get(typed, typed).partition("(")[0]
@@ -32,7 +32,7 @@ def surrogates(ctx: typer.Context, incomplete: str) -> list[Completion]:
 
 def penalties(incomplete: str) -> list[Completion]:
     """Penalties that begin with a text."""
-    from auctor.training.registry import PENALTIES
+    from auctor.fit.registry import PENALTIES
 
     return beginning(incomplete, dict.fromkeys(PENALTIES, ""))
 
@@ -53,7 +53,7 @@ def formats(incomplete: str) -> list[Completion]:
 
 def learners(incomplete: str) -> list[Completion]:
     """Online learners that begin with a text."""
-    from auctor.online.registry import learners as by_name
+    from auctor.streaming.registry import learners as by_name
 
     return beginning(incomplete, dict.fromkeys(by_name(), ""))
 

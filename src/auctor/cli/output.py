@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from auctor.core.types import Array
-    from auctor.reports.intervals import Estimate
+    from auctor.evaluate.intervals import Estimate
     from auctor.tables.schema import Schema
 
 #: Largest number of columns that are listed one by one; of more, only the kinds are counted. Set by
@@ -169,11 +169,11 @@ def estimate_text(value: Estimate | float) -> str:
 
     Examples
     --------
-    >>> from auctor.reports.intervals import Estimate
+    >>> from auctor.evaluate.intervals import Estimate
     >>> estimate_text(Estimate(0.9, 0.85, 0.9375, "DeLong"))
     '0.9000 [0.8500, 0.9375]'
     """
-    from auctor.reports.intervals import Estimate
+    from auctor.evaluate.intervals import Estimate
 
     if isinstance(value, Estimate):
         return f"{value.value:.4f} [{value.low:.4f}, {value.high:.4f}]"
@@ -188,7 +188,7 @@ def metric_text(metric: str, score: float) -> tuple[str, str]:
     >>> metric_text("auc", 0.75), metric_text("cost(10)", -0.5), metric_text("error", 0.75)
     (('score (auc)', '0.7500'), ('cost(10), less is better', '0.5000'), ('error, less is better', '0.2500'))
     """  # noqa: E501
-    from auctor.training.metric import falling_base
+    from auctor.fit.metric import falling_base
 
     base = falling_base(metric)
     if base is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from auctor.cli.output import OPTION_NAMES
 
 if TYPE_CHECKING:
-    from auctor.training.table import TableParameters
+    from auctor.linear.table_parameters import TableParameters
 
 #: Parameters of `auctor.TableClassifier` that take the value of their option as it is.
 #: `OPTION_NAMES` has the options that are called otherwise.
@@ -49,10 +49,10 @@ def table_parameters(who: str, options: Mapping[str, Any]) -> TableParameters:
     options : mapping
         Values of the options of ``auctor train``, by the names of its parameters.
     """
+    from auctor.fit.metric import resolve_metric
+    from auctor.fit.registry import known, resolve_penalty
+    from auctor.linear.table_parameters import TableParameters, model_parameters
     from auctor.solvers.registry import SOLVERS
-    from auctor.training.metric import resolve_metric
-    from auctor.training.registry import known, resolve_penalty
-    from auctor.training.table import TableParameters, model_parameters
 
     params = {name: options[OPTION_NAMES.get(name, name)] for name in PLAIN_PARAMETERS}
     params |= {name: options[name] or None for name in ("drop", "as_category", "as_number")}

@@ -155,8 +155,8 @@ def predictions(
     """
     import numpy as np
 
+    from auctor.evaluate.scores import schema_for
     from auctor.tables.stream import stream_rows
-    from auctor.training.evaluate import schema_for
 
     schema = schema_for(model.n_features, model.feature_names, model.schema)
     chunks = stream_rows(data, reading.by_schema(schema, labelled=False))

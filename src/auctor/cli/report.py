@@ -96,10 +96,10 @@ def report(
     training: the command, the path of strengths, convergence, and the warnings about the data.
     """
     from auctor.core.files import check_destination, write_text
-    from auctor.reports import render, threshold_csv
+    from auctor.evaluate.scores import seen_warning
+    from auctor.reports.html import render, threshold_csv
     from auctor.saved import read_classifier
     from auctor.saved.report import labelled_rows, report_of
-    from auctor.training.evaluate import seen_warning
 
     for path in (out, thresholds):
         if path is not None:

@@ -42,8 +42,8 @@ from auctor.cli.stream_output import (
 )
 
 if TYPE_CHECKING:
-    from auctor.online.base import OnlineClassifier
-    from auctor.online.run import StreamProgress
+    from auctor.streaming.estimator import OnlineClassifier
+    from auctor.streaming.run import StreamProgress
     from auctor.tables import Chunk
 
 #: Seconds between two updates of the progress line: five a second look continuous. Set by hand.
@@ -147,9 +147,9 @@ def stream(
     The first rows of a table decide which columns are numbers, text or dates; the model keeps that.
     Text that first appears later is counted, and treated as no category.
     """
-    from auctor.online.run import SeenColumns
+    from auctor.fit.prepare import tidy_labels
+    from auctor.streaming.run import SeenColumns
     from auctor.tables.stream import stream_rows
-    from auctor.training.prepare import tidy_labels
 
     model = _make_model(ctx.params)
     _check_out(out)
@@ -178,7 +178,7 @@ def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
     """The learner that the options ask for; invalid ones are refused."""
     from auctor.core.checks import check_choice
     from auctor.core.errors import Option, ParameterError
-    from auctor.online.registry import make_learner
+    from auctor.streaming.registry import make_learner
 
     if options["metric"] != "auc":
         raise ParameterError(
@@ -212,7 +212,7 @@ def _learn(
     model: OnlineClassifier, chunks: Iterator[Chunk], options: Mapping[str, Any]
 ) -> tuple[StreamProgress, bool]:
     """Learn from all chunks; returns how far it came, and whether it was interrupted."""
-    from auctor.online import learn
+    from auctor.streaming import learn
 
     show = _progress_line()
     try:
@@ -317,7 +317,7 @@ def _end_line(show: object) -> None:
 
 def _so_far(model: OnlineClassifier) -> StreamProgress:
     """The progress of a learner at an interrupt; the time is unknown and 0."""
-    from auctor.online.run import StreamProgress, running_auc
+    from auctor.streaming.run import StreamProgress, running_auc
 
     rows, skipped = (int(getattr(model, name, 0)) for name in ("rows_seen_", "skipped_rows_"))
     return StreamProgress(rows, 0, skipped, 0.0, running_auc(model) if rows else None)

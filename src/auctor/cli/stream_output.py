@@ -11,8 +11,8 @@ import typer
 from auctor.cli.output import say
 
 if TYPE_CHECKING:
-    from auctor.online.base import OnlineClassifier
-    from auctor.online.run import StreamProgress
+    from auctor.streaming.estimator import OnlineClassifier
+    from auctor.streaming.run import StreamProgress
     from auctor.tables.schema import Schema
 
 WHO = "auctor stream"
@@ -36,7 +36,7 @@ def summarise(
     out: Path | None,
 ) -> dict[str, Any]:
     """The results of a stream as plain values."""
-    from auctor.online.checkpoint import params_of
+    from auctor.streaming.checkpoint import params_of
 
     coef = model.coef_[0]
     return {

@@ -13,8 +13,8 @@ from auctor.cli.output import INTERRUPTED, console, echo_json, say, say_warning
 
 if TYPE_CHECKING:
     from auctor.data import Sharded
-    from auctor.training.fitted import FittedClassifier
-    from auctor.training.table import TableParameters
+    from auctor.fit.fitted import FittedClassifier
+    from auctor.linear.table_parameters import TableParameters
 
 WHO = "auctor train"
 #: Bytes of each unit of size.
@@ -118,9 +118,9 @@ def _refuse(given: dict[str, Any], needs: str, got: str, todo: str) -> None:
 def train_on_shards(job: ShardJob, table: TableParameters) -> None:
     """Fit, measure on the training rows, and write the model; Ctrl-C writes the best one so far."""
     from auctor.data import open_shards
+    from auctor.evaluate.run import gathered
+    from auctor.linear.shards import shard_checkpoint, shard_parameters, train_shards
     from auctor.saved import save_fitted
-    from auctor.training.run import gathered
-    from auctor.training.shards import shard_checkpoint, shard_parameters, train_shards
 
     refuse_others({"calibrate": table.calibrate})
     data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD))

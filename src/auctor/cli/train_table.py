@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from auctor.core.types import Array
-    from auctor.reports.progress import Progress
+    from auctor.evaluate.progress import Progress
+    from auctor.evaluate.results import TrainingRun
+    from auctor.fit.prepare import Parts
+    from auctor.linear.table_parameters import TableParameters
     from auctor.tables.options import ReadOptions
-    from auctor.training.prepare import Parts
-    from auctor.training.results import TrainingRun
-    from auctor.training.table import TableParameters
 
 WHO = "auctor train"
 
@@ -63,8 +63,8 @@ def train_table(
     found : dict
         Its metrics on the held-out rows.
     """
+    from auctor.evaluate.progress import Progress
     from auctor.kernels.runtime.compiled import report_compilation
-    from auctor.reports.progress import Progress
     from auctor.reports.terminal import make_line
 
     progress = Progress(None if quiet else make_line(verbose=verbose))
@@ -76,8 +76,8 @@ def _train(
     job: TableJob, table: TableParameters, screen: Console | None, progress: Progress
 ) -> tuple[TrainingRun, dict[str, Any]]:
     """Do the work of `train_table` with a given line of progress."""
-    from auctor.training.run import train as fit_model
-    from auctor.training.table import model_parameters
+    from auctor.evaluate.run import train as fit_model
+    from auctor.linear.table_parameters import model_parameters
 
     saved = False
     try:
@@ -124,10 +124,10 @@ def _train(
 
 def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
     """The rows to train on and to measure on, and the warnings of reading them, each once."""
+    from auctor.evaluate.run import gathered
+    from auctor.fit.prepare import check_labels, prepare
     from auctor.tables.check import unseen_warning
     from auctor.tables.read import read_file
-    from auctor.training.prepare import check_labels, prepare
-    from auctor.training.run import gathered
 
     warned: list[Warning] = []
     with gathered(warned):
@@ -175,7 +175,7 @@ def _count_rows(
     Cross-validation folds and held-out rows are fewer than the rows of the file; a share of the
     rows means the same on all of them.
     """
-    from auctor.training.batch import counted_rows, for_parts
+    from auctor.fit.batch import counted_rows, for_parts
 
     n_rows = _n_rows(job, parts)
     counts = counted_rows(WHO, table.metric, n_rows, parts.test_codes == parts.positive)
@@ -237,8 +237,8 @@ def page_of(run: TrainingRun, data: str, columns: dict[str, list[str]], *, compa
     compared : bool
         Whether to train baselines on the same rows and show them.
     """
-    from auctor.estimators.baselines import baselines
-    from auctor.reports import render
+    from auctor.contenders.baselines import baselines
+    from auctor.reports.html import render
 
     rivals = []
     if compared and run.parts.held_out:

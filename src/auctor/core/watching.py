@@ -82,7 +82,8 @@ def watch(watcher: Watcher) -> Iterator[None]:
 
     Examples
     --------
-    >>> from auctor.estimators import MetricClassifier, Watcher, watch
+    >>> from auctor.linear.classifier import MetricClassifier
+    >>> from auctor.fit import Watcher, watch
     >>> class Objective(Watcher):
     ...     def on_step(self, step):
     ...         print(step.iteration, round(step.value, 3))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from auctor.core.optional import require
-from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
 from auctor.export.exported import exported
 from auctor.export.graph import Graph
 from auctor.export.models import add_model
+from auctor.linear.classifier import MetricClassifier
+from auctor.linear.regressor import LinearRegressor
+from auctor.linear.search import MetricClassifierCV
 
 WHO = "register_skl2onnx"
 

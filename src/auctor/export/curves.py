@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from auctor.additive.bins import Bins
 from auctor.core.types import FloatArray
 from auctor.export.graph import Graph
-from auctor.training.bins import Bins
 
 
 def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array
-from auctor.estimators import LinearRegressor, MetricClassifier, TableClassifier
-from auctor.online.base import OnlineClassifier
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.linear.classifier import MetricClassifier
+from auctor.linear.regressor import LinearRegressor
+from auctor.linear.table import TableClassifier
+from auctor.streaming.estimator import OnlineClassifier
 from auctor.tables.schema import Schema
-from auctor.training.model import LinearModel, RegressionModel
 
 
 class Exported(NamedTuple):
@@ -24,8 +26,8 @@ class Exported(NamedTuple):
     schema : Schema, optional
         How the columns of a table are encoded, if the estimator takes tables.
     learner : bool
-        Whether it is a learner of `auctor.online`. Nobody chose its positive class, the second of
-        the two, nor its threshold; files therefore do not name them.
+        Whether it is a learner of a stream. Nobody chose its positive class, the second of the
+        two, nor its threshold; files therefore do not name them.
     """
 
     title: str

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.core.checks import check_choice
 from auctor.core.errors import Option, ParameterError
 from auctor.core.files import AnyPath, write_bytes
@@ -16,11 +17,10 @@ from auctor.core.types import Array, FloatArray
 from auctor.export.curves import add_curves
 from auctor.export.exported import Exported, exported
 from auctor.export.graph import Graph, add_table
+from auctor.fit.calibrate import Calibrator, Isotonic, Sigmoid
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
-from auctor.training.additive_model import AdditiveModel, AdditiveRegressionModel
-from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
-from auctor.training.model import LinearModel, RegressionModel
-from auctor.training.registry import resolve_loss
 
 WHO = "to_onnx"
 #: Largest size of the weights in bytes: an ONNX file is limited to 2 GiB, of which 1 MiB is left
@@ -44,7 +44,7 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     ----------
     model : classifier, regressor or learner
         MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier or a learner of
-        auctor.online.
+        auctor.streaming.
     path : path, optional
         File to write the graph to.
     dtype : "float64" or "float32"

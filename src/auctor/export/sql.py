@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
+from auctor.additive.scorecard import make_scorecard, sql_name
 from auctor.core.errors import ParameterError
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.types import FloatArray
 from auctor.core.version import __version__
 from auctor.export.checks import check_listed
 from auctor.export.exported import Exported, exported
+from auctor.fit.calibrate import Calibrator, Isotonic, Sigmoid
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
 from auctor.tables.schema import KEEP, Column, Schema
-from auctor.training.additive_model import AdditiveModel, AdditiveRegressionModel
-from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
-from auctor.training.model import LinearModel, RegressionModel
-from auctor.training.registry import resolve_loss
-from auctor.training.scorecard import make_scorecard, sql_name
 
 WHO = "to_sql"
 #: Columns that the query adds to those of the table.
@@ -51,7 +51,7 @@ def to_sql(
     ----------
     model : classifier, regressor or learner
         TableClassifier, MetricClassifier, MetricClassifierCV, AdditiveClassifier of two classes,
-        LinearRegressor or a learner of auctor.online.
+        LinearRegressor or a learner of auctor.streaming.
     path : path, optional
         File to write the query to.
     table : str

@@ -14,12 +14,12 @@ from auctor.core.errors import DataError, DataWarning
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
 from auctor.data.coerce import check_weight
+from auctor.fit.registry import resolve_penalty
 from auctor.hierarchy.labels import Form, Labels, read_labels
+from auctor.hierarchy.measures import TaxonomyReport
 from auctor.hierarchy.nodes import NodeSettings, node_loss
 from auctor.hierarchy.report import measure
 from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.reports.nodes import TaxonomyReport
-from auctor.training.registry import resolve_penalty
 
 #: Labels without rows that a warning names, at most. Set by hand, to keep the message short.
 NAMED_LABELS = 5

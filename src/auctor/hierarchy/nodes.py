@@ -13,6 +13,7 @@ from auctor.core.protocols import Loss, Penalty
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, Stacked
 from auctor.data.matrices import CompressedRows, compressed_rows, dense_array, stacked_rows
+from auctor.fit.registry import as_loss, known
 from auctor.hierarchy.policies import measured_rule
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
@@ -21,7 +22,6 @@ from auctor.minimise import is_solver, minimise
 from auctor.penalties.repeated import Repeated
 from auctor.problem import Problem
 from auctor.solvers import resolve
-from auctor.training.registry import as_loss, known
 
 #: In sparse storage, weights below this share of the largest weight of their label are dropped. Set
 #: by hand: scores hardly change, and memory falls several times.

@@ -8,8 +8,8 @@ import numpy as np
 
 from auctor.core.types import Array
 from auctor.hierarchy import metrics
+from auctor.hierarchy.measures import NodeMeasures, TaxonomyReport
 from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.reports.nodes import NodeMeasures, TaxonomyReport
 
 
 def measure(truth: Array, predicted: Array, taxonomy: Taxonomy, title: str) -> TaxonomyReport:

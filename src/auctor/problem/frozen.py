@@ -27,7 +27,7 @@ ROOMS = (
     "auctor.core.",
     "auctor.covariance.",
     "auctor.losses.",
-    "auctor.maps.",
+    "auctor.lab.maps.",
     "auctor.penalties.",
     "auctor.problem.",
     "auctor.solvers.",

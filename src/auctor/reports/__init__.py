@@ -3,8 +3,8 @@
 Nothing in this package trains a model; reports are made from labels, scores and solutions.
 """
 
-from auctor.reports.build import build_report, headline, model_info
-from auctor.reports.curves import (
+from auctor.evaluate.build import build_report, headline, model_info
+from auctor.evaluate.curves import (
     CalibrationBin,
     Curve,
     Histogram,
@@ -12,7 +12,7 @@ from auctor.reports.curves import (
     ReliabilityCurve,
     ThresholdTable,
 )
-from auctor.reports.curves_info import (
+from auctor.evaluate.curves_info import (
     ColumnCurve,
     CurvesInfo,
     PairMap,
@@ -22,11 +22,7 @@ from auctor.reports.curves_info import (
     pair_maps,
     row_parts,
 )
-from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
-from auctor.reports.graph import draw_graph
-from auctor.reports.html import render, threshold_csv
-from auctor.reports.html.additive import curve_svg, pair_svg, row_svg
-from auctor.reports.info import (
+from auctor.evaluate.info import (
     ColumnInfo,
     Comparison,
     Convergence,
@@ -41,13 +37,17 @@ from auctor.reports.info import (
     ReportInfo,
     Weights,
 )
-from auctor.reports.intervals import Estimate
-from auctor.reports.nodes import NodeMeasures, TaxonomyReport
+from auctor.evaluate.intervals import Estimate
+from auctor.evaluate.rows import CostlyRow, MeasuredRows, Reason
+from auctor.evaluate.slices import Slice, Sliced
+from auctor.evaluate.trained_metric import Baseline, ReportedMetric, Rival, TrainedMetric
+from auctor.hierarchy.measures import NodeMeasures, TaxonomyReport
+from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
+from auctor.reports.graph import draw_graph
+from auctor.reports.html import render, threshold_csv
+from auctor.reports.html.additive import curve_svg, pair_svg, row_svg
 from auctor.reports.pictures import CurvePictures, curve_pictures
-from auctor.reports.rows import CostlyRow, MeasuredRows, Reason
-from auctor.reports.slices import Slice, Sliced
 from auctor.reports.taxonomy import render_taxonomy
-from auctor.reports.trained_metric import Baseline, ReportedMetric, Rival, TrainedMetric
 
 __all__ = [
     "Baseline",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.optional import require
-from auctor.reports.curves_info import ColumnCurve, PairMap, ScoreParts
+from auctor.evaluate.curves_info import ColumnCurve, PairMap, ScoreParts
 from auctor.reports.html.additive import DENSITY, MOST_PARTS
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from auctor.core.errors import DataError
 from auctor.core.optional import require
-from auctor.reports.curves_info import CurvesInfo, curves_info
+from auctor.evaluate.curves_info import CurvesInfo, curves_info
 from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
 from auctor.reports.html.page import additive_section
 

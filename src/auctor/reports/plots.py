@@ -19,7 +19,7 @@ from typing import Any
 
 from auctor.core.errors import Option, ParameterError
 from auctor.core.optional import require
-from auctor.reports.info import ModelInfo, PathInfo, ReportInfo
+from auctor.evaluate.info import ModelInfo, PathInfo, ReportInfo
 from auctor.reports.text import beta_name
 
 Info = ReportInfo | ModelInfo

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from auctor.core.markup import Markup, element
+from auctor.hierarchy.measures import LEAST_ROWS, NodeMeasures, TaxonomyReport
 from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.page import asset, templates
 from auctor.reports.html.svg import document
-from auctor.reports.nodes import LEAST_ROWS, NodeMeasures, TaxonomyReport
 from auctor.reports.text import number
 
 #: Largest number of labels of the drawn tree: about ten screens. Set by hand.

@@ -1,4 +1,4 @@
-"""Writes the line of `auctor.reports.progress` to a terminal or a log."""
+"""Writes the line of `auctor.evaluate.progress` to a terminal or a log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from threading import Timer
 from typing import Any, TextIO
 
-from auctor.reports.progress import Line
+from auctor.evaluate.progress import Line
 
 #: Seconds between two updates of a line on a terminal: ten a second look continuous. Set by hand.
 LIVE = 0.1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from datetime import date, timedelta
 
-from auctor.reports.info import Comparison, DataInfo, FitInfo
-from auctor.reports.rows import Reason
-from auctor.reports.trained_metric import Baseline, TrainedMetric
+from auctor.evaluate.info import Comparison, DataInfo, FitInfo
+from auctor.evaluate.rows import Reason
+from auctor.evaluate.trained_metric import Baseline, TrainedMetric
 
 #: Explanation of the certified gap.
 GAP_MEANING = (
@@ -122,7 +122,7 @@ def describe_baseline(baseline: Baseline) -> str:
 
     Examples
     --------
-    >>> from auctor.reports.intervals import Estimate
+    >>> from auctor.evaluate.intervals import Estimate
     >>> describe_baseline(Baseline("constant score", 0.5, Estimate(0.3, 0.25, 0.35, "")))
     '0.5; the model is better by 0.3 (95 % interval 0.25 to 0.35)'
     >>> describe_baseline(Baseline("trees", 0.9, Estimate(-0.02, -0.05, 0.01, "")))
@@ -145,7 +145,7 @@ def describe_fit(trained: TrainedMetric) -> str:
 
     Examples
     --------
-    >>> from auctor.reports.intervals import Estimate
+    >>> from auctor.evaluate.intervals import Estimate
     >>> describe_fit(TrainedMetric("auc", Estimate(0.8, 0.75, 0.85, ""), 1.0, 0.95, True))
     'It over-fits: the metric on the training rows is better than the test interval.'
     """

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from auctor.additive.bins import Bins, ColumnBins, PairBins
+from auctor.additive.model import Curves
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.codebook import MOST_CODES
 from auctor.saved.values import Arrays, Json, floats, need
-from auctor.training.additive_model import Curves
-from auctor.training.bins import Bins, ColumnBins, PairBins
 
 #: Arrays of a column; a file has each of them for all columns, concatenated.
 _LISTS = ("cuts", "line", "share", "steps")

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from auctor.additive.model import Curves
 from auctor.core.files import AnyPath
 from auctor.core.result import Solution
-from auctor.reports.build import weights
+from auctor.evaluate.build import weights
+from auctor.evaluate.scores import schema_for
+from auctor.fit.calibrate import log_odds
+from auctor.fit.model import LinearModel, RegressionModel
 from auctor.saved.models import parameter_values
 from auctor.saved.store import Content, of_pipeline, read_content
 from auctor.tables.schema import Schema
-from auctor.training.additive_model import Curves
-from auctor.training.calibrate import log_odds
-from auctor.training.evaluate import schema_for
-from auctor.training.model import LinearModel, RegressionModel
 
 #: Notes of a file that are shown.
 NOTES = ("command", "data", "test", "seconds", "interrupted", "warnings")

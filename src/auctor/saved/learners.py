@@ -1,4 +1,4 @@
-"""Saving and loading learners of auctor.online with their whole state, to continue learning."""
+"""Saving and loading learners of auctor.streaming with their whole state, to continue learning."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
+from auctor.fit.model import LinearModel
 from auctor.saved.classes import class_of
 from auctor.saved.values import (
     Arrays,
@@ -23,7 +24,6 @@ from auctor.saved.values import (
     need,
     whole,
 )
-from auctor.training.model import LinearModel
 
 #: Counters of a learner, without the underscore at the end.
 COUNTS = ("rows_seen", "skipped_rows")
@@ -79,7 +79,7 @@ class SavedLearner:
 
     def learner(self) -> Any:
         """The learner, checked, which can continue to learn; imports scikit-learn."""
-        from auctor.online.state import check_state
+        from auctor.streaming.state import check_state
 
         kind = class_of(self.name)
         known = set(inspect.signature(kind).parameters)

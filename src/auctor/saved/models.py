@@ -11,8 +11,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from auctor.additive.model import Curves, with_curves
+from auctor.additive.parameters import CurveParameters
 from auctor.core.result import Solution, Status, Trace
 from auctor.core.types import Array
+from auctor.fit.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
+from auctor.fit.fitted import Fitted, StrengthChoice
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.parameters import (
+    LinearParameters,
+    RegressorParameters,
+    SearchParameters,
+    check_work,
+)
+from auctor.fit.train_model import kind_named
+from auctor.linear.table_parameters import TableParameters, model_parameters
 from auctor.saved.curves import describe_curves, read_curves
 from auctor.saved.values import (
     Arrays,
@@ -29,19 +42,6 @@ from auctor.saved.values import (
     whole,
 )
 from auctor.tables.schema import Schema
-from auctor.training.additive import CurveParameters
-from auctor.training.additive_model import Curves, with_curves
-from auctor.training.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
-from auctor.training.fitted import Fitted, StrengthChoice
-from auctor.training.model import LinearModel, RegressionModel
-from auctor.training.parameters import (
-    LinearParameters,
-    RegressorParameters,
-    SearchParameters,
-    check_work,
-)
-from auctor.training.table import TableParameters, model_parameters
-from auctor.training.train_model import KINDS
 
 #: A fitted classifier or regressor.
 AnyFitted: TypeAlias = Fitted[LinearParameters, LinearModel | RegressionModel]
@@ -138,7 +138,7 @@ def read_fitted(
     arrays: Arrays,
 ) -> AnyFitted:
     """The estimator that a file describes, checked; removes what it reads from the arguments."""
-    kind = KINDS[name]
+    kind = kind_named(name)
     known = {one.name for one in fields(kind.parameters) if one.init}
     need(params.keys() <= known, "only parameters that this version knows")
     given = kind.parameters(**params)
@@ -310,7 +310,7 @@ def _made_trace(trace: Array) -> Trace:
 
 def as_estimator(fitted: AnyFitted) -> Any:
     """The estimator that a file describes; imports scikit-learn."""
-    from auctor.estimators import from_model
+    from auctor.linear import from_model
 
     return from_model.as_estimator(fitted)
 
@@ -331,7 +331,7 @@ def checked_table(params: Json, schema: Any, n_features: int) -> tuple[TablePara
 
 def as_table(model: Any, table: TableParameters, schema: Any, *, named: bool) -> Any:
     """The `TableClassifier` around a model of encoded columns; imports scikit-learn."""
-    from auctor.estimators import TableClassifier
+    from auctor.linear.table import TableClassifier
 
     found = TableClassifier(**parameter_values(table)).adopt(model, Schema.from_json(schema))
     if not named:

@@ -9,7 +9,7 @@ from auctor.saved.values import Arrays, Json, decoded, encoded, need
 
 def describe(pipeline: Any, arrays: Arrays) -> list[Json]:
     """Names, classes, parameters and fitted attributes of the steps; of the last, only its name."""
-    from auctor.estimators import steps
+    from auctor.linear import steps
 
     made: list[Json] = []
     *before, (last, _) = pipeline.steps
@@ -33,7 +33,7 @@ def _encoded(values: dict[str, Any], where: str, arrays: Arrays) -> Json:
 
 def read(entries: Any, arrays: Arrays) -> list[Any]:
     """The steps of a file, of the last only its name; removes their arrays from ``arrays``."""
-    from auctor.estimators import steps
+    from auctor.linear import steps
 
     need(isinstance(entries, list) and len(entries) > 0, "steps")
     made: list[Any] = []
@@ -60,6 +60,6 @@ def _name(entry: Json) -> str:
 
 def made(steps: list[Any], model: Any) -> Any:
     """The pipeline of some steps with a fitted model as its last step."""
-    from auctor.estimators.steps import pipeline
+    from auctor.linear.steps import pipeline
 
     return pipeline([*steps[:-1], (steps[-1], model)])

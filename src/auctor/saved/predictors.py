@@ -16,10 +16,10 @@ from auctor import metrics
 from auctor.core.errors import DataError
 from auctor.core.files import AnyPath
 from auctor.core.types import Array, FloatArray
+from auctor.fit.calibrate import joint_probabilities
+from auctor.fit.model import LinearModel, RegressionModel
 from auctor.saved.models import AnyFitted
 from auctor.saved.store import Content, of_pipeline, read_content
-from auctor.training.calibrate import joint_probabilities
-from auctor.training.model import LinearModel, RegressionModel
 
 
 class WholeEstimator:
@@ -45,7 +45,7 @@ class WholeEstimator:
 class WholeClassifier(WholeEstimator):
     """A classifier that is no linear model; it is measured by its ranking.
 
-    It has the properties of `auctor.training.evaluate.Classifier`.
+    It has the properties of `auctor.evaluate.scores.Classifier`.
     """
 
     metric = "auc"

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 from auctor import metrics
 from auctor.core.errors import DataError, Option
-from auctor.reports.info import DataInfo, MetricStep, ReportInfo
-from auctor.reports.trained_metric import Rival
+from auctor.evaluate.describe import ReportContext, costs_of, describe, path_info
+from auctor.evaluate.info import DataInfo, MetricStep, ReportInfo
+from auctor.evaluate.scores import ScoredRows, own_score, schema_for, score_rows, seen_warning
+from auctor.evaluate.trained_metric import Rival
+from auctor.fit.model import LinearModel
+from auctor.fit.prepare import codes_of
 from auctor.saved.predictors import SavedClassifier
 from auctor.tables.check import unseen_warning
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import Table, read_file
 from auctor.tables.schema import Schema
-from auctor.training.describe import ReportContext, costs_of, describe, path_info
-from auctor.training.evaluate import ScoredRows, own_score, schema_for, score_rows, seen_warning
-from auctor.training.model import LinearModel
-from auctor.training.prepare import codes_of
 
 
 class LabelledRows(NamedTuple):
@@ -239,7 +239,7 @@ def _with_train(
     who: str,
 ) -> ReportContext:
     """Add the metric on the training rows, and the baselines trained on them."""
-    from auctor.estimators.baselines import baselines  # needs scikit-learn, which loads slowly
+    from auctor.contenders.baselines import baselines  # needs scikit-learn, which loads slowly
 
     scored = train.scored
     return told._replace(
@@ -260,7 +260,7 @@ def _constant(
     saved: SavedClassifier, rows: ScoredRows, option: Callable[[Option], str], who: str
 ) -> list[Rival]:
     """The baselines without training rows: a constant score, and why the others are missing."""
-    from auctor.estimators.baselines import untrained  # needs scikit-learn, which loads slowly
+    from auctor.contenders.baselines import untrained  # needs scikit-learn, which loads slowly
 
     needed = (
         "It needs the rows that the model was trained on: pass them with "

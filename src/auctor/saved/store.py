@@ -14,15 +14,15 @@ from auctor.core.archive import broken, parse_json, read_archive, write_archive
 from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.parameters import parameters_of
+from auctor.fit.train_model import KINDS, kind_of
+from auctor.linear.table_parameters import TableParameters
 from auctor.saved import hierarchical, kernel, models, pipelines
 from auctor.saved import learners as learner_files
 from auctor.saved.classes import CLASSES, HIERARCHICAL, KERNEL, class_of
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
 from auctor.tables.schema import Schema
-from auctor.training.model import LinearModel, RegressionModel
-from auctor.training.parameters import parameters_of
-from auctor.training.table import TableParameters
-from auctor.training.train_model import KINDS, kind_of
 
 #: Version of the file format that is written; older versions can be read.
 FORMAT = 1
@@ -104,7 +104,7 @@ def save(
     model : classifier, regressor, learner or pipeline
         MetricClassifier, MetricClassifierCV, LinearRegressor, AdditiveClassifier,
         AdditiveRegressor, TableClassifier, KernelClassifier, KernelRegressor, TopDownClassifier,
-        HierarchicalMultiLabel, a learner of auctor.online, or a pipeline that ends in one of the
+        HierarchicalMultiLabel, a learner of auctor.streaming, or a pipeline that ends in one of the
         first three. Parameters must be plain values, arrays or losses, penalties and solvers of
         auctor. The other steps of a pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler,
         SimpleImputer and OneHotEncoder of scikit-learn, and "passthrough".
@@ -152,7 +152,7 @@ def save_fitted(
     Parameters
     ----------
     fitted : Fitted
-        Of `auctor.training.train_model`.
+        Of `auctor.fit.train_model`.
     path : path
     schema : Schema, optional
         How the columns of a table become those of the model.
@@ -217,7 +217,7 @@ def read_saved(path: AnyPath) -> Saved:
 def read_model(path: AnyPath) -> LinearModel | RegressionModel:
     """The model of a file as arrays that predict, without scikit-learn.
 
-    A learner of `auctor.online` is read as the linear model with which it predicts now. Older files
+    A learner of a stream is read as the linear model with which it predicts now. Older files
     of learners have no weights: these need scikit-learn, on which the class of a learner is based.
     """
     content = read_content(path)
@@ -312,7 +312,7 @@ class Content:
     """The contents of a file.
 
     One of the three is not ``None``: ``fitted`` for a linear or additive model, ``learner`` for one
-    of auctor.online, ``whole`` for the estimator itself, if it is of another kind.
+    of auctor.streaming, ``whole`` for the estimator itself, if it is of another kind.
     """
 
     meta: Json

@@ -23,50 +23,28 @@ if TYPE_CHECKING:  # the types of what is imported on first use
     from auctor.solvers.kinked.smoothing import Continuation as Continuation
     from auctor.solvers.kinked.smoothing import ProximalPoint as ProximalPoint
     from auctor.solvers.lbfgs import Lbfgs as Lbfgs
-    from auctor.solvers.published.accelerated_gradient import (
-        AcceleratedGradient as AcceleratedGradient,
-    )
-    from auctor.solvers.published.interior_point import InteriorPoint as InteriorPoint
-    from auctor.solvers.published.orthant_wise import OrthantWise as OrthantWise
-    from auctor.solvers.published.pair_dual import PairDualAscent as PairDualAscent
-    from auctor.solvers.published.prox_svrg import ProxSvrg as ProxSvrg
-    from auctor.solvers.published.spdam import Spdam as Spdam
-    from auctor.solvers.published.stochastic_coordinate import (
-        StochasticCoordinateDescent as StochasticCoordinateDescent,
-    )
-    from auctor.solvers.smooth.bfgs import Bfgs as Bfgs
     from auctor.solvers.smooth.conjugate import CgSolution as CgSolution
     from auctor.solvers.smooth.conjugate import CgStatus as CgStatus
     from auctor.solvers.smooth.conjugate import conjugate_gradient as conjugate_gradient
     from auctor.solvers.smooth.exact import Exact as Exact
-    from auctor.solvers.smooth.gradient import GradientDescent as GradientDescent
     from auctor.solvers.smooth.newton import Newton as Newton
     from auctor.solvers.smooth.presets import LbfgsThenNewton as LbfgsThenNewton
-    from auctor.solvers.sparse.accelerated import (
-        AcceleratedProximalQuasiNewton as AcceleratedProximalQuasiNewton,
-    )
     from auctor.solvers.sparse.block import BlockCoordinateDescent as BlockCoordinateDescent
-    from auctor.solvers.sparse.coordinate import CoordinateDescent as CoordinateDescent
     from auctor.solvers.sparse.lhac import Lhac as Lhac
     from auctor.solvers.sparse.path import Path as Path
     from auctor.solvers.sparse.path import regularisation_path as regularisation_path
     from auctor.solvers.sparse.proximal import Fista as Fista
-    from auctor.solvers.sparse.proximal import ProximalGradient as ProximalGradient
     from auctor.solvers.sparse.proximal_newton import ProximalNewton as ProximalNewton
     from auctor.solvers.sparse.quasi_newton import ProximalQuasiNewton as ProximalQuasiNewton
     from auctor.solvers.sparse.strengths import strength_max as strength_max
     from auctor.solvers.sparse.subspace import SubspaceNewton as SubspaceNewton
-    from auctor.solvers.stochastic.first_order import Adam as Adam
-    from auctor.solvers.stochastic.first_order import Sgd as Sgd
-    from auctor.solvers.stochastic.second_order import StochasticLbfgs as StochasticLbfgs
-    from auctor.solvers.stochastic.second_order import SubsampledNewton as SubsampledNewton
     from auctor.solvers.wide.row_space import RowSpace as RowSpace
 
 
 class Listed(NamedTuple):
     """Where the class of a solver is, and what it needs with its default parameters.
 
-    ``path`` is the dotted path of the class below ``auctor.solvers``.
+    ``path`` is the dotted path of the class.
     """
 
     path: str
@@ -88,92 +66,110 @@ _PAIRS = Need.SMOOTH_LOSS | Need.QUADRATIC_PAIRS | Need.ROWS
 
 #: Every solver by the name that users type.
 SOLVERS = {
-    "exact": Listed("smooth.exact.Exact", _NEWTON | Need.QUADRATIC_LOSS),
+    "exact": Listed("auctor.solvers.smooth.exact.Exact", _NEWTON | Need.QUADRATIC_LOSS),
     "gaussian_discriminant": Listed(
-        "gaussian.discriminant.GaussianDiscriminant",
+        "auctor.solvers.gaussian.discriminant.GaussianDiscriminant",
         Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM,
     ),
-    "newton": Listed("smooth.newton.Newton", _NEWTON),
-    "lbfgs_then_newton": Listed("smooth.presets.LbfgsThenNewton", _NEWTON),
-    "lbfgs": Listed("lbfgs.Lbfgs", _SMOOTH),
-    "bfgs": Listed("smooth.bfgs.Bfgs", _SMOOTH),
-    "gradient_descent": Listed("smooth.gradient.GradientDescent", _SMOOTH),
-    "proximal_newton": Listed("sparse.proximal_newton.ProximalNewton", _SEPARABLE | _MATRIX),
-    "accelerated_proximal_quasi_newton": Listed(
-        "sparse.accelerated.AcceleratedProximalQuasiNewton", _SEPARABLE
+    "newton": Listed("auctor.solvers.smooth.newton.Newton", _NEWTON),
+    "lbfgs_then_newton": Listed("auctor.solvers.smooth.presets.LbfgsThenNewton", _NEWTON),
+    "lbfgs": Listed("auctor.solvers.lbfgs.Lbfgs", _SMOOTH),
+    "bfgs": Listed("auctor.lab.solvers.bfgs.Bfgs", _SMOOTH),
+    "gradient_descent": Listed("auctor.lab.solvers.gradient.GradientDescent", _SMOOTH),
+    "proximal_newton": Listed(
+        "auctor.solvers.sparse.proximal_newton.ProximalNewton", _SEPARABLE | _MATRIX
     ),
-    "lhac": Listed("sparse.lhac.Lhac", _SEPARABLE),
-    "orthant_wise": Listed("published.orthant_wise.OrthantWise", _SEPARABLE),
-    "proximal_quasi_newton": Listed("sparse.quasi_newton.ProximalQuasiNewton", _SEPARABLE),
-    "block_coordinate_descent": Listed("sparse.block.BlockCoordinateDescent", _BLOCKS),
-    "subspace_newton": Listed("sparse.subspace.SubspaceNewton", _TREE),
-    "interior_point": Listed("published.interior_point.InteriorPoint", _SEPARABLE | _BARRIER),
+    "accelerated_proximal_quasi_newton": Listed(
+        "auctor.lab.solvers.accelerated.AcceleratedProximalQuasiNewton", _SEPARABLE
+    ),
+    "lhac": Listed("auctor.solvers.sparse.lhac.Lhac", _SEPARABLE),
+    "orthant_wise": Listed("auctor.lab.solvers.orthant_wise.OrthantWise", _SEPARABLE),
+    "proximal_quasi_newton": Listed(
+        "auctor.solvers.sparse.quasi_newton.ProximalQuasiNewton", _SEPARABLE
+    ),
+    "block_coordinate_descent": Listed(
+        "auctor.solvers.sparse.block.BlockCoordinateDescent", _BLOCKS
+    ),
+    "subspace_newton": Listed("auctor.solvers.sparse.subspace.SubspaceNewton", _TREE),
+    "interior_point": Listed(
+        "auctor.lab.solvers.interior_point.InteriorPoint", _SEPARABLE | _BARRIER
+    ),
     "stochastic_coordinate_descent": Listed(
-        "published.stochastic_coordinate.StochasticCoordinateDescent",
+        "auctor.lab.solvers.stochastic_coordinate.StochasticCoordinateDescent",
         _SEPARABLE | Need.ROW_LOSS | Need.BOUNDED_CURVATURE | Need.COLUMNS,
     ),
     "dual": Listed(
-        "dual.ascent.DualCoordinateAscent",
+        "auctor.solvers.dual.ascent.DualCoordinateAscent",
         Need.POINTWISE_LOSS | Need.STRONG_PENALTY | Need.ROWS,
     ),
     "coordinate_descent": Listed(
-        "sparse.coordinate.CoordinateDescent",
+        "auctor.lab.solvers.coordinate.CoordinateDescent",
         _SEPARABLE | Need.LOW_RANK_CURVATURE | Need.QUADRATIC_LOSS | Need.COLUMNS,
     ),
-    "fista": Listed("sparse.proximal.Fista", _PROX),
-    "proximal_gradient": Listed("sparse.proximal.ProximalGradient", _PROX),
+    "fista": Listed("auctor.solvers.sparse.proximal.Fista", _PROX),
+    "proximal_gradient": Listed("auctor.lab.solvers.proximal_gradient.ProximalGradient", _PROX),
     "proximal_point": Listed(
-        "kinked.smoothing.ProximalPoint", Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING
+        "auctor.solvers.kinked.smoothing.ProximalPoint",
+        Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING,
     ),
-    "continuation": Listed("kinked.smoothing.Continuation", Need.SMOOTHABLE_LOSS),
-    "row_space": Listed("wide.row_space.RowSpace", _NEWTON | _RIDGE | Need.PROX | Need.ROWS),
-    "as_rows": Listed("kinked.sets.AsRows", Need.THRESHOLD_LOSS | _RIDGE | Need.ROWS),
-    "cuts_first": Listed("kinked.presets.CutsFirst", _CUTS | Need.SMOOTHABLE_LOSS),
-    "smooth_first": Listed("kinked.presets.SmoothFirst", _CUTS | Need.SMOOTHABLE_LOSS),
-    "bmrm": Listed("kinked.cutting_planes.Bmrm", _CUTS),
+    "continuation": Listed("auctor.solvers.kinked.smoothing.Continuation", Need.SMOOTHABLE_LOSS),
+    "row_space": Listed(
+        "auctor.solvers.wide.row_space.RowSpace", _NEWTON | _RIDGE | Need.PROX | Need.ROWS
+    ),
+    "as_rows": Listed(
+        "auctor.solvers.kinked.sets.AsRows", Need.THRESHOLD_LOSS | _RIDGE | Need.ROWS
+    ),
+    "cuts_first": Listed("auctor.solvers.kinked.presets.CutsFirst", _CUTS | Need.SMOOTHABLE_LOSS),
+    "smooth_first": Listed(
+        "auctor.solvers.kinked.presets.SmoothFirst", _CUTS | Need.SMOOTHABLE_LOSS
+    ),
+    "bmrm": Listed("auctor.solvers.kinked.cutting_planes.Bmrm", _CUTS),
     "accelerated_gradient": Listed(
-        "published.accelerated_gradient.AcceleratedGradient", _PROX | Need.CONVEX_LOSS
+        "auctor.lab.solvers.accelerated_gradient.AcceleratedGradient", _PROX | Need.CONVEX_LOSS
     ),
     "pair_dual": Listed(
-        "published.pair_dual.PairDualAscent", Need.PAIR_LOSS | Need.STRONG_PENALTY | Need.ROWS
+        "auctor.lab.solvers.pair_dual.PairDualAscent",
+        Need.PAIR_LOSS | Need.STRONG_PENALTY | Need.ROWS,
     ),
-    "prox_svrg": Listed("published.prox_svrg.ProxSvrg", _PAIRS | Need.SEPARABLE_PENALTY),
-    "spdam": Listed("published.spdam.Spdam", _PAIRS | _RIDGE),
-    "sgd": Listed("stochastic.first_order.Sgd", _ROW_BY_ROW),
-    "adam": Listed("stochastic.first_order.Adam", _ROW_BY_ROW),
+    "prox_svrg": Listed("auctor.lab.solvers.prox_svrg.ProxSvrg", _PAIRS | Need.SEPARABLE_PENALTY),
+    "spdam": Listed("auctor.lab.solvers.spdam.Spdam", _PAIRS | _RIDGE),
+    "sgd": Listed("auctor.lab.solvers.first_order.Sgd", _ROW_BY_ROW),
+    "adam": Listed("auctor.lab.solvers.first_order.Adam", _ROW_BY_ROW),
     "subsampled_newton": Listed(
-        "stochastic.second_order.SubsampledNewton", _ROW_BY_ROW | Need.CURVATURE
+        "auctor.lab.solvers.second_order.SubsampledNewton", _ROW_BY_ROW | Need.CURVATURE
     ),
-    "stochastic_lbfgs": Listed("stochastic.second_order.StochasticLbfgs", _ROW_BY_ROW),
+    "stochastic_lbfgs": Listed("auctor.lab.solvers.second_order.StochasticLbfgs", _ROW_BY_ROW),
 }
 
-#: Dotted path below ``auctor.solvers`` of every other public name of the room.
+#: Dotted path of every other public name of the room.
 _OTHERS = (
-    "gaussian.shrinkage.shrinkage",
-    "smooth.conjugate.CgSolution",
-    "smooth.conjugate.CgStatus",
-    "smooth.conjugate.conjugate_gradient",
-    "sparse.path.Path",
-    "sparse.path.regularisation_path",
-    "sparse.strengths.strength_max",
+    "auctor.solvers.gaussian.shrinkage.shrinkage",
+    "auctor.solvers.smooth.conjugate.CgSolution",
+    "auctor.solvers.smooth.conjugate.CgStatus",
+    "auctor.solvers.smooth.conjugate.conjugate_gradient",
+    "auctor.solvers.sparse.path.Path",
+    "auctor.solvers.sparse.path.regularisation_path",
+    "auctor.solvers.sparse.strengths.strength_max",
 )
 
-#: Module below ``auctor.solvers`` of every public name that is imported on first use.
+#: Module of every public name of ``auctor.solvers`` that is imported on first use.
 HOMES = {
     name: module
     for module, _, name in (
         path.rpartition(".") for path in (*(solver.path for solver in SOLVERS.values()), *_OTHERS)
     )
+    if module.startswith("auctor.solvers.")
 }
 
 
 def load(name: str) -> Any:
     """A public name of ``auctor.solvers``; its module is imported on first use."""
-    return getattr(import_module(f"auctor.solvers.{HOMES[name]}"), name)
+    return getattr(import_module(HOMES[name]), name)
 
 
 @cache
 def solver_class(name: str) -> type[Any]:
     """Class of the solver that users call by this name."""
-    kind: type[Any] = load(SOLVERS[name].path.rpartition(".")[2])
+    module, _, short = SOLVERS[name].path.rpartition(".")
+    kind: type[Any] = getattr(import_module(module), short)
     return kind

@@ -38,7 +38,7 @@ from pyspark.ml.util import (
 )
 from pyspark.sql.functions import struct
 
-from auctor.estimators.classifier import MetricClassifier
+from auctor.linear.classifier import MetricClassifier
 from auctor.saved import load, save
 from auctor.spark.columns import feature_columns
 from auctor.spark.score import scorer

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from auctor.core.optional import require
+from auctor.fit.model import LinearModel
 from auctor.spark.columns import matrix_of
-from auctor.training.model import LinearModel
 
 #: What `scorer` gives for a row.
 SCHEMA = "raw array<double>, prediction double"

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import auctor.data
+import auctor.lab.maps
 import auctor.losses
-import auctor.maps
 import auctor.penalties
 import auctor.solvers
 
@@ -68,7 +68,7 @@ def storages(package: ModuleType = auctor.data) -> list[type[Any]]:
     return public_classes(package, "scores", "gradient")
 
 
-def maps(package: ModuleType = auctor.maps) -> list[type[Any]]:
+def maps(package: ModuleType = auctor.lab.maps) -> list[type[Any]]:
     """All score maps.
 
     Examples
@@ -79,7 +79,7 @@ def maps(package: ModuleType = auctor.maps) -> list[type[Any]]:
     return public_classes(package, "at", "start", "examples")
 
 
-def features(package: ModuleType = auctor.maps) -> list[type[Any]]:
+def features(package: ModuleType = auctor.lab.maps) -> list[type[Any]]:
     """All feature maps of kernels.
 
     Examples

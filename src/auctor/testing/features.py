@@ -27,7 +27,7 @@ class FeatureSuite(Suite):
 
     Examples
     --------
-    >>> from auctor.maps import RandomFeatures
+    >>> from auctor.lab.maps import RandomFeatures
     >>> "check_kernel" in FeatureSuite(RandomFeatures(100)).run()
     True
     """

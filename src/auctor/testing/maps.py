@@ -26,7 +26,7 @@ class MapSuite(Suite):
     Examples
     --------
     >>> import numpy as np
-    >>> from auctor.maps import Mlp
+    >>> from auctor.lab.maps import Mlp
     >>> rows = np.random.default_rng(0).normal(size=(12, 2))
     >>> "check_jacobian" in MapSuite(Mlp(rows, np.sign(rows[:, 0]), hidden=(3,))).run()
     True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.core.markup import Markup, element
-from auctor.reports.curves_info import ColumnCurve, CurvesInfo, PairMap, ScoreParts
+from auctor.evaluate.curves_info import ColumnCurve, CurvesInfo, PairMap, ScoreParts
 from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.svg import WIDTH, Axis, Frame, document, range_axis
 from auctor.reports.text import short

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from auctor.core.markup import Markup
+from auctor.evaluate.info import ModelInfo, PathInfo, ReportInfo
 from auctor.reports.html.svg import Frame, count_axis, power_axis, range_axis, unit_axis
-from auctor.reports.info import ModelInfo, PathInfo, ReportInfo
 from auctor.reports.text import number, short
 
 

@@ -10,10 +10,10 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from auctor.core.optional import require
-from auctor.reports.curves_info import CurvesInfo
+from auctor.evaluate.curves_info import CurvesInfo
+from auctor.evaluate.info import ReportInfo
+from auctor.evaluate.intervals import DRAWS
 from auctor.reports.html import additive, figures, threshold
-from auctor.reports.info import ReportInfo
-from auctor.reports.intervals import DRAWS
 from auctor.reports.text import (
     GAP_MEANING,
     beta_name,

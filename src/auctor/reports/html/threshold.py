@@ -6,9 +6,9 @@ import csv
 import io
 from typing import NamedTuple
 
+from auctor.evaluate.info import ModelInfo, ReportInfo
 from auctor.metrics.error import Confusion
 from auctor.reports.html.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
-from auctor.reports.info import ModelInfo, ReportInfo
 from auctor.reports.text import beta_name, number, short
 
 #: Columns of the exported table.

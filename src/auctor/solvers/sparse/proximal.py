@@ -1,4 +1,4 @@
-"""Proximal gradient and its accelerated form."""
+"""Accelerated proximal gradient, and the steps of proximal gradient methods."""
 
 from __future__ import annotations
 
@@ -64,52 +64,6 @@ def check_steps(who: str, shrink: float, growth: float) -> None:
     """Raise ``ParameterError`` for step factors outside their range."""
     check_real(who, "shrink", shrink, low=0.0, high=1.0, open_low=True, open_high=True)
     check_real(who, "growth", growth, low=1.0)
-
-
-@dataclass(frozen=True)
-class ProximalState(State):
-    """The point and the step length."""
-
-    length: float
-
-
-@dataclass(frozen=True)
-class ProximalGradient:
-    """Proximal gradient with backtracking.
-
-    Parameters
-    ----------
-    shrink : float in (0, 1)
-        Factor on the step after a failed trial.
-    growth : float >= 1
-        Factor on the step after every accepted one; with 1 steps never grow.
-
-    References
-    ----------
-    Beck, Teboulle, A fast iterative shrinkage-thresholding algorithm, 2009 (ISTA).
-    """
-
-    shrink: float = 0.5
-    growth: float = 1.2
-
-    needs = Need.SMOOTH_LOSS | Need.PROX
-
-    def __post_init__(self) -> None:
-        check_steps(type(self).__name__, self.shrink, self.growth)
-
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ProximalState:
-        """State at the starting point."""
-        point = feasible(problem, w)
-        return ProximalState(point, first_step(problem, point))
-
-    def step(self, problem: Problem, state: ProximalState) -> ProximalState:
-        """One backtracked proximal step."""
-        found = first_proximal_step(state.point, state.length, self.shrink)
-        if found is None:
-            return ProximalState(state.point, state.length, stalled=True)
-        length, new = found
-        stalled = np.array_equal(new.w, state.point.w)
-        return ProximalState(new, length * self.growth, stalled=stalled)
 
 
 @dataclass(frozen=True)

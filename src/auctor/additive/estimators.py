@@ -1,0 +1,278 @@
+"""Additive models: a curve for each column, trained on the metric you report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from auctor.additive.bands import classifier_samples, regressor_samples
+from auctor.additive.curves import CurveEstimator
+from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
+from auctor.additive.parameters import AdditiveParameters, AdditiveRegressorParameters
+from auctor.additive.rounding import JUDGED_ROWS, RoundingJudge
+from auctor.additive.scorecard import Scorecard, card_points, make_scorecard
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray, Target
+from auctor.fit.parameters import parameters_of
+from auctor.fit.targets import Rows, known_labels
+from auctor.fit.train_model import FitOptions
+from auctor.linear.classifier import MetricClassifier
+from auctor.linear.fit_warnings import issue_warnings
+from auctor.linear.regressor import LinearRegressor
+from auctor.linear.search import splits_of
+
+
+@dataclass(eq=False, repr=False)
+class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
+    """Classifier with a curve for each column, trained on the metric that you report.
+
+    The score of a row is a sum of curves, one for each column: a straight line plus jumps between
+    bins, and a constant for missing values. A strong penalty leaves straight lines, a weaker one
+    adds jumps. The model is linear in the slopes and jumps, so that it has all that
+    `MetricClassifier` has: all metrics, weights, groups and certified gaps.
+
+    Parameters
+    ----------
+    metric : str or loss object
+        As in `MetricClassifier`.
+    n_bins : int in [2, 254]
+        Bins of a column, by quantiles of its weighted values; a column with fewer distinct values
+        has one bin per value. Values outside the training range fall into the first or last bin.
+    penalty : {"fused", "group", "smooth"}
+        "fused" is the l1 norm of the jumps, the total variation of a curve, which leaves few jumps;
+        lines have a small l1 weight and a ridge. "group" drops whole columns. "smooth" is a ridge
+        on the jumps.
+    strength : "auto" or float >= 0
+        Multiplier of the penalty. "auto" picks it by the metric on ``cv`` folds.
+    monotone : dict, optional
+        Direction of columns by name or number, ``{"age": 1, "income": -1}``; or one of -1, 0 and 1
+        per column. 1 means that the score of the positive class never falls as the value grows, -1
+        that it never rises. Two classes only.
+    interactions : int >= 0
+        Number of pairs of columns to add: those that would lower the loss most. Monotone columns
+        are not paired. With "auto" the strength is picked before pairs are added.
+    n_strengths : int
+        Number of strengths that "auto" tries.
+    cv : int >= 2, splitter or iterable of (train, test) rows
+        Folds for "auto".
+    rule : {"best", "one_standard_error"}
+        As in `MetricClassifierCV`.
+    surrogate : str
+        As in `MetricClassifier`, except that "auto" is a smooth loss if the metric has one.
+    threshold_cv : "auto", int or None
+        As in `MetricClassifier`. "auto" is five folds if ``strength`` is "auto" and ``cv`` is a
+        number, because curves overfit the training rows; otherwise it is None.
+    solver, fit_intercept, threshold, class_weight, calibrate, average, tol, max_iter
+        As in `MetricClassifier`.
+    max_seconds, n_threads, warm_start, random_state, verbose
+        As in `MetricClassifier`.
+
+    Attributes
+    ----------
+    bins_ : Bins
+        The bins of columns and pairs.
+    coef_ : (1, p) array, or (n_classes, p)
+        Weights of lines, jumps, missing values and cells.
+    strength_ : float
+    odds_slope_ : float
+        Increase of the log-odds per unit of score, with two classes; the scale of `scorecard`.
+    strengths_, scores_, best_index_
+        The strengths that "auto" tried, decreasing; the scores by fold and strength; the position
+        of the chosen strength.
+    names_, importances_
+        Names of columns and pairs, and the standard deviation of what each adds to the score over
+        the training rows.
+    bands_ : dict
+        The result of the last call of `curve_bands`.
+    classes_, intercept_, threshold_, gap_, n_iter_, solution_
+        As in `MetricClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor import AdditiveClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> y = np.abs(X[:, 0]) + 0.3 * rng.normal(size=500) > 1.2
+    >>> model = AdditiveClassifier(n_bins=16, n_strengths=5, cv=3).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> values, level = model.curve(0)
+    >>> bool(level[0] > level[len(level) // 2])
+    True
+    """
+
+    _parameters = AdditiveParameters
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit to rows X, in which values may be missing, and labels y.
+
+        Parameters are those of `MetricClassifier.fit`.
+        """
+        issue_warnings(self._train(X, y, sample_weight, groups))
+        return self
+
+    def _options(self, rows: Rows) -> FitOptions:
+        splits = splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
+        return replace(super()._options(rows), splits=splits)
+
+    def scorecard(
+        self,
+        points_to_double_odds: float = 20.0,
+        base: float = 600.0,
+        *,
+        rounded: bool = True,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> Scorecard:
+        """The model as a table of points, for two classes.
+
+        Parameters
+        ----------
+        points_to_double_odds : float > 0
+            Number of points that doubles the odds of the positive class.
+        base : float
+            Points of a row at the threshold, where the decision value is 0.
+        rounded : bool
+            Whether to round points to whole numbers; neighbouring ranges with equal points are
+            then merged. Otherwise points are a linear function of the decision value.
+        X, y, sample_weight : rows, labels and weights, optional
+            Rows on which the rounding is chosen so that the metric falls least, and on which that
+            fall is measured. Without them, the rounding with the least mean squared change of the
+            training rows' points.
+        """
+        check_is_fitted(self)
+        model = self.to_model()
+        names = self.names_[: len(self.bins_.columns)]
+        judge = matrix = labels = weight = None
+        if (X is None) != (y is None):
+            raise DataError(
+                "scorecard",
+                needs="rows X together with their labels y",
+                got="one without the other",
+                todo="Pass both, or none.",
+            )
+        if X is not None:  # rows on which the rounding is chosen and measured
+            matrix = self._read(X, reset=False)
+            labels = self._read_target(y, matrix.shape[0])
+            weight = self._read_weight(sample_weight, matrix.shape[0])
+            if rounded and model.binary:
+                judge = _judge(model, matrix, labels, weight)
+        card = make_scorecard(
+            model,
+            names,
+            getattr(self, "odds_slope_", 1.0),
+            points_to_double_odds=points_to_double_odds,
+            base=base,
+            rounded=rounded,
+            judge=judge,
+        )
+        if matrix is None or labels is None:
+            return card
+        # The metric of the model and of the points, mapped back to decision values.
+        decision = model.decision_function(matrix)
+        points = (card_points(card, model.bins, names, matrix) - base) / card.factor
+        pair = tuple(model.score_at(s, labels, weight) for s in (decision, points))
+        return replace(card, metric=(pair[0], pair[1]))
+
+    def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
+        # The same classes and the same positive one as in `fit`.
+        matrix = self._read(X, reset=False)
+        labels = known_labels(self._who, self._read_target(y, matrix.shape[0]), self.classes_)
+        model = self.to_model()
+        rows = Rows(matrix, self.classes_, np.searchsorted(self.classes_, labels))
+        rows = replace(rows, positive=model.positive)
+        given = parameters_of(AdditiveParameters, self)
+        last = self._previous() or []
+        return classifier_samples(self._who, given, model, rows, self.strength_, last, samples)
+
+    def to_model(self) -> AdditiveModel:
+        """The fitted curves as a model that predicts without scikit-learn."""
+        linear = super().to_model()
+        return AdditiveModel(
+            bins=self.bins_, signs=self.signs_, bands=self._bands(), **vars(linear)
+        )
+
+
+def _judge(
+    model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None
+) -> RoundingJudge:
+    """The metric of the model on at most `JUDGED_ROWS` rows, to choose the rounding by."""
+    every = slice(None, None, -(-matrix.shape[0] // JUDGED_ROWS))  # evenly spaced rows
+    labels = labels[every]
+    weight = None if weight is None else weight[every]
+
+    def measure(decision: FloatArray) -> float:
+        return model.score_at(decision, labels, weight)
+
+    return RoundingJudge(model.bins.codes(matrix[every]), measure)
+
+
+@dataclass(eq=False, repr=False)
+class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegressor):
+    """Additive regression: a curve for each column, fitted by a chosen loss.
+
+    Parameters
+    ----------
+    loss : str or loss object
+        As in `LinearRegressor`.
+    n_bins, penalty, strength, monotone, interactions, n_strengths, cv
+        As in `AdditiveClassifier`; "auto" picks the strength by the loss on held-out rows.
+    rule, solver, fit_intercept, tol, max_iter, max_seconds, n_threads, warm_start, random_state
+        As in `AdditiveClassifier`.
+    verbose : int
+        As in `LinearRegressor`.
+
+    Attributes
+    ----------
+    bins_, coef_, intercept_, strength_, gap_, n_iter_, solution_
+        As in `AdditiveClassifier`, for one score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor import AdditiveRegressor
+    >>> X = np.linspace(-1, 1, 300)[:, None]
+    >>> y = np.abs(X[:, 0])
+    >>> AdditiveRegressor(n_strengths=5, cv=3).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    _parameters = AdditiveRegressorParameters
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows X, in which values may be missing, and numbers y."""
+        issue_warnings(self._train(X, y, sample_weight))
+        return self
+
+    def _options(self, target: Target) -> FitOptions:
+        splits = splits_of(self._who, self.cv, target.y, classifier=False)
+        return replace(super()._options(target), splits=splits)
+
+    def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
+        matrix = self._read(X, reset=False)
+        numbers = self._read_numbers(y, matrix.shape[0])
+        given = parameters_of(AdditiveRegressorParameters, self)
+        return regressor_samples(
+            self._who, given, self.to_model(), matrix, numbers, self.strength_, self.solution_,
+            samples,
+        )  # fmt: skip
+
+    def to_model(self) -> AdditiveRegressionModel:
+        """The fitted curves as a model that predicts without scikit-learn."""
+        return AdditiveRegressionModel(
+            bins=self.bins_,
+            signs=self.signs_,
+            bands=self._bands(),
+            coef=self.coef_[None, :],
+            intercept=np.array([self.intercept_]),
+            feature_names=self._feature_names(),
+            loss=self.loss,
+            n_threads=self.n_threads,
+            who=self._who,
+        )

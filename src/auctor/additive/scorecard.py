@@ -1,0 +1,364 @@
+"""Scorecards: an additive model as a table of points, in Python, SQL, CSV or HTML."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.additive.bins import MISSING, Bins, ColumnBins, PairBins
+from auctor.additive.model import AdditiveModel
+from auctor.additive.rounding import RoundingJudge, best_shift, judged_shifts
+from auctor.core.checks import check_real
+from auctor.core.errors import DataError
+from auctor.core.markup import table
+from auctor.core.types import Array, FloatArray
+from auctor.data.matrices import column_values
+from auctor.fit.targets import sign_of
+
+
+class Interval(NamedTuple):
+    """Values above ``low`` and up to ``high``, or missing ones."""
+
+    low: float
+    high: float
+    missing: bool = False
+
+    def text(self) -> str:
+        """The range as text, such as "above 1, up to 2"."""
+        if self.missing:
+            return "missing"
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "any value"
+        if math.isinf(self.low):
+            return f"up to {self.high:.6g}"
+        if math.isinf(self.high):
+            return f"above {self.low:.6g}"
+        return f"above {self.low:.6g}, up to {self.high:.6g}"
+
+    def holds(self, values: FloatArray) -> Array:
+        """Which values are in the range."""
+        if self.missing:
+            return np.isnan(values)
+        inside: Array = (values > self.low) & (values <= self.high)
+        return inside
+
+    def test(self, name: str, missing: str, joint: str = " and ") -> str:
+        """The condition in Python or SQL; ``missing`` is the test for a missing value there."""
+        if self.missing:
+            return missing.format(name)
+        parts = [] if math.isinf(self.low) else [f"{name} > {self.low!r}"]
+        parts += [] if math.isinf(self.high) else [f"{name} <= {self.high!r}"]
+        return joint.join(parts)
+
+
+class CardRow(NamedTuple):
+    """A line of a scorecard: the points for values of one column, or of two, in given ranges."""
+
+    columns: tuple[str, ...]
+    ranges: tuple[Interval, ...]
+    points: float
+
+    @property
+    def column(self) -> str:
+        """Name of the column, or of the pair."""
+        return " x ".join(self.columns)
+
+    def text(self) -> str:
+        """The ranges as text."""
+        return "; ".join(interval.text() for interval in self.ranges)
+
+
+@dataclass(frozen=True, eq=False)
+class Scorecard:
+    """A table of points: a row scores ``start`` plus the points of the ranges its values are in.
+
+    Parameters
+    ----------
+    rows : list of CardRow
+        Column by column, the range of missing values first.
+    start : float
+        Points to which those of the ranges are added.
+    points_to_double_odds : float
+        Number of points that doubles the odds of the positive class.
+    rounded : bool
+        Whether points are whole numbers.
+    largest_error : float
+        Largest possible change of a row's points by rounding.
+    factor : float
+        Points per unit of the decision value; negative where the positive class is the first.
+    metric : (float, float), optional
+        The metric of the model's scores and of the points, on rows passed by the user.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor import AdditiveClassifier
+    >>> X = np.arange(40.0)[:, None]
+    >>> model = AdditiveClassifier(strength=1e-3, n_bins=4).fit(X, X[:, 0] > 25)
+    >>> card = model.scorecard(X=X, y=X[:, 0] > 25)
+    >>> card.metric
+    (1.0, 1.0)
+    >>> [type(row.points).__name__ for row in card.rows][:1]
+    ['int']
+    """
+
+    rows: list[CardRow] = field(repr=False)
+    start: float
+    points_to_double_odds: float
+    rounded: bool
+    largest_error: float
+    factor: float = 1.0
+    metric: tuple[float, float] | None = None
+
+    @property
+    def metric_loss(self) -> float | None:
+        """Decrease of the metric by rounding, if it was measured."""
+        return None if self.metric is None else self.metric[0] - self.metric[1]
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary per line of the table, the start first."""
+        lines = [{"column": "(start)", "range": "", "points": self.start}]
+        lines += [
+            {"column": row.column, "range": row.text(), "points": row.points} for row in self.rows
+        ]
+        return lines
+
+    def __str__(self) -> str:
+        lines = [{name: str(line[name]) for name in line} for line in self.records()]
+        wide = {name: max(len(line[name]) for line in lines) for name in lines[0]}
+        return "\n".join(
+            "  ".join(
+                (
+                    line["column"].ljust(wide["column"]),
+                    line["range"].ljust(wide["range"]),
+                    line["points"].rjust(wide["points"]),
+                )
+            )
+            for line in lines
+        )
+
+    def to_dataframe(self) -> Any:
+        """The table as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records())
+
+    def to_csv(self) -> str:
+        """The table as comma-separated text."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, ["column", "range", "points"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.records())
+        return out.getvalue()
+
+    def to_html(self) -> str:
+        """The table as HTML, without styles."""
+        rows = ([str(value) for value in line.values()] for line in self.records())
+        return table(("Column", "Range", "Points"), rows)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_python(self, name: str = "points") -> str:
+        """Source of a Python function, without imports, from a dictionary of values to points."""
+        lines = [
+            f"def {name}(row):",
+            '    """Points of a row: a dictionary from column to number, None where missing."""',
+            f"    total = {self.start!r}",
+        ]
+        for group in self._groups():
+            names = [f"v{k}" for k in range(len(group[0].columns))]
+            for short, column in zip(names, group[0].columns, strict=True):
+                lines.append(f"    {short} = row.get({column!r})")
+                # A value that differs from itself is NaN, which counts as missing.
+                lines.append(
+                    f"    {short} = None if {short} is None or {short} != {short} else {short}"
+                )
+            for k, row in enumerate(group):
+                tests = [
+                    _guarded(interval, short)
+                    for interval, short in zip(row.ranges, names, strict=True)
+                ]
+                word = "if" if k == 0 else "elif"
+                lines.append(f"    {word} {' and '.join(tests)}:")
+                lines.append(f"        total += {row.points!r}")
+        return "\n".join([*lines, "    return total"]) + "\n"
+
+    def to_sql(self, columns: Mapping[str, str] | None = None) -> str:
+        """An SQL expression for the points; missing values are NULL.
+
+        ``columns`` maps columns that the database does not have to SQL expressions for them.
+        """
+        given = columns or {}
+        parts = [repr(self.start)]
+        for group in self._groups():
+            names = [given.get(column, sql_name(column)) for column in group[0].columns]
+            cases = []
+            for row in group:
+                tests = [
+                    interval.test(name, "{} IS NULL", " AND ") or f"{name} IS NOT NULL"
+                    for interval, name in zip(row.ranges, names, strict=True)
+                ]
+                cases.append(f"WHEN {' AND '.join(tests)} THEN {row.points!r}")
+            parts.append("CASE " + " ".join(cases) + " ELSE 0 END")
+        return "\n  + ".join(parts)
+
+    def _groups(self) -> list[list[CardRow]]:
+        """The lines of the card, grouped by their columns."""
+        groups: dict[tuple[str, ...], list[CardRow]] = {}
+        for row in self.rows:
+            groups.setdefault(row.columns, []).append(row)
+        return list(groups.values())
+
+
+def sql_name(column: str) -> str:
+    """The name of a column as a quoted SQL identifier."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _guarded(interval: Interval, short: str) -> str:
+    """A condition in Python that is safe for ``None``: it tests for missing values first."""
+    if interval.missing:
+        return f"{short} is None"
+    test = interval.test(short, "")
+    return f"{short} is not None" + (f" and {test}" if test else "")
+
+
+def card_points(card: Scorecard, bins: Bins, names: Sequence[str], matrix: Any) -> FloatArray:
+    """Points (n,) of the rows of a matrix, by the lines of the card."""
+    values = np.column_stack(list(column_values(matrix)))
+    where = {name: k for k, name in enumerate(names[: len(bins.columns)])}
+    total = np.full(values.shape[0], float(card.start))
+    for row in card.rows:
+        inside = np.ones(values.shape[0], dtype=bool)
+        for column, interval in zip(row.columns, row.ranges, strict=True):
+            inside &= interval.holds(values[:, where[column]])
+        total[inside] += row.points
+    return total
+
+
+def make_scorecard(
+    model: AdditiveModel,
+    names: Sequence[str],
+    slope: float,
+    *,
+    points_to_double_odds: float = 20.0,
+    base: float = 600.0,
+    rounded: bool = True,
+    judge: RoundingJudge | None = None,
+) -> Scorecard:
+    """The scorecard of an additive classifier of two classes.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    names : sequence of str
+        Names of the columns.
+    slope : float > 0
+        Increase of the log-odds of the positive class per unit of score.
+    points_to_double_odds : float > 0
+    base : float
+        Points of a row at the threshold of the model, where the decision value is 0.
+    rounded : bool
+        Whether to round points to whole numbers.
+    judge : RoundingJudge, optional
+        Rows and a metric to choose the rounding by; by default the rounding with the least mean
+        squared change of the training rows' points.
+    """
+    who = "scorecard"
+    check_real(who, "points_to_double_odds", points_to_double_odds, low=0.0, open_low=True)
+    check_real(who, "base", base)
+    if not model.binary:
+        raise DataError(
+            who,
+            needs="a model of two classes",
+            got=f"{model.classes.size}",
+            todo="Fit one class against the rest.",
+        )
+    # Points are linear in the log-odds: log(2) more of these are points_to_double_odds.
+    factor = slope * points_to_double_odds / math.log(2.0)
+    factor *= sign_of(model.classes, model.positive)
+    start, error = base + factor * float(model.intercept[0]), 0.0
+    rows: list[CardRow] = []
+    exact = [factor * table for table in model.bins.tables(model.coef[0])]
+    shifts = np.zeros(len(exact))
+    # Shifts that round well, then better ones by the metric.
+    if rounded:
+        shifts[:] = [
+            best_shift(points, part.share)
+            for points, part in zip(exact, model.bins.parts, strict=True)
+        ]
+        if judge is not None:
+            shifts = judged_shifts(exact, shifts, start, judge, base, factor)
+    # Lines of the card; the start takes the shifts of the columns back.
+    for k, part in enumerate(model.bins.parts):
+        points = exact[k]
+        if rounded:
+            whole = np.round(points + shifts[k])
+            error += float(np.abs(whole - points - shifts[k]).max(initial=0.0))
+            start, points = start - shifts[k], whole
+        rows += (
+            _column_rows(part, points, names[k])
+            if isinstance(part, ColumnBins)
+            else _pair_rows(part, points, model.bins.columns, names)
+        )
+    if rounded:
+        error += abs(round(start) - start)
+        start = round(start)
+        rows = [row._replace(points=round(row.points)) for row in rows]
+    return Scorecard(rows, start, points_to_double_odds, rounded, error, factor)
+
+
+def _column_rows(bins: ColumnBins, points: FloatArray, name: str) -> list[CardRow]:
+    """The lines of a column; neighbouring ranges with equal points are merged."""
+    if not np.ptp(points):
+        return [] if not points[0] else _flat(name, float(points[0]))
+    ends = np.append(bins.cuts, math.inf)
+    starts = np.append(-math.inf, bins.cuts)
+    rows = [CardRow((name,), (Interval(0.0, 0.0, True),), float(points[MISSING]))]
+    for low, high, level in zip(starts, ends, points[1:], strict=True):
+        last = rows[-1]
+        if len(rows) > 1 and last.points == level:
+            rows[-1] = last._replace(ranges=(last.ranges[0]._replace(high=float(high)),))
+        else:
+            rows.append(CardRow((name,), (Interval(float(low), float(high)),), float(level)))
+    return rows
+
+
+def _flat(name: str, points: float) -> list[CardRow]:
+    """The lines of a column whose values all have the same points."""
+    both = (Interval(0.0, 0.0, True),), (Interval(-math.inf, math.inf),)
+    return [CardRow((name,), ranges, points) for ranges in both]
+
+
+def _pair_rows(
+    pair: PairBins, points: FloatArray, columns: Sequence[ColumnBins], names: Sequence[str]
+) -> list[CardRow]:
+    """The lines of a pair: its cells whose points are not zero."""
+    sides = [
+        _levels(columns[j], level)
+        for j, level in zip((pair.first, pair.second), pair.levels, strict=True)
+    ]
+    both = names[pair.first], names[pair.second]
+    return [
+        CardRow(both, (one, two), float(points[a * pair.shape[1] + b]))
+        for a, one in enumerate(sides[0])
+        for b, two in enumerate(sides[1])
+        if points[a * pair.shape[1] + b]
+    ]
+
+
+def _levels(bins: ColumnBins, level: Any) -> list[Interval]:
+    """The range of each level of a column in a pair."""
+    found = [Interval(0.0, 0.0, True)]
+    cuts = np.concatenate(([-math.inf], bins.cuts, [math.inf]))
+    for number in range(1, int(level[-1]) + 1):
+        codes = np.flatnonzero(level == number)
+        found.append(Interval(float(cuts[codes[0] - 1]), float(cuts[codes[-1]])))
+    return found

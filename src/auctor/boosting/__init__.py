@@ -1,1 +1,0 @@
-"""Boosted trees of other libraries, if they are installed (the extra ``boosting``)."""

@@ -1,0 +1,155 @@
+"""Baselines in a report: a constant score, logistic regression and boosted trees."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+
+from auctor.additive.model import AdditiveModel
+from auctor.contenders.constant import constant_contender
+from auctor.contenders.ours import log_loss_contender
+from auctor.contenders.trees import scikit_learn_trees
+from auctor.core.errors import AuctorError
+from auctor.core.types import Array
+from auctor.data import as_matrix
+from auctor.data.matrices import is_dense
+from auctor.data.preparation import column_scaling
+from auctor.evaluate.contest import Contender, Rules, make_tuning_rows
+from auctor.evaluate.trained_metric import Rival
+from auctor.evaluate.verdict import TREES
+from auctor.fit.metric import resolve_metric
+from auctor.fit.model import LinearModel
+
+WHO = "baselines"
+#: Penalties that the log-loss baseline can have; it has the first one for any other penalty.
+PENALTIES = ("l2", "l1", "elastic_net")
+#: Columns beyond which a report has no boosted trees, whose time grows with the columns. Set by
+#: hand: on 2,000 rows and 3,922 columns of categories they took ten times as long as the rest of
+#: the command.
+MOST_TREE_COLUMNS = 500
+#: A short description of each baseline.
+NOTES = {
+    "constant score": "the same for every row",
+    "log-loss": "a linear model with the same penalty, tuned by the metric",
+    "boosted trees": "of scikit-learn with their own settings",
+}
+
+
+def baseline_contenders() -> dict[str, Contender]:
+    """The baselines that every model should beat, by their name in a report."""
+    return {
+        "constant score": constant_contender(),
+        "log-loss": log_loss_contender(),
+        "boosted trees": scikit_learn_trees(),
+    }
+
+
+def baselines(
+    model: LinearModel,
+    params: Mapping[str, Any],
+    train: Any,
+    hit: Array,
+    test: Any,
+    *,
+    seed: int = 0,
+    on_stage: Callable[[str], None] = lambda stage: None,
+) -> list[Rival]:
+    """Scores of the test rows by a constant, by logistic regression and by boosted trees.
+
+    All are trained on the same rows as the model, with columns standardised and the threshold
+    picked by the rule of the model's metric, as in `auctor compare`. Missing numbers, which an
+    additive model accepts, are replaced by the mean of their column. With more than 500 columns
+    trees are left out, and the report says so.
+
+    Parameters
+    ----------
+    model : LinearModel
+        Its metric is used for the baselines.
+    params : mapping
+        Parameters of the model, of which the penalty, the time limit and the number of threads are
+        used for the baselines, if it has them.
+    train, test : (n, d) array or CSR matrix
+    hit : (n,) bool array
+        Which training rows are positive.
+    seed : int
+    on_stage : callable, optional
+        Called with a text that says which baseline is trained.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor import MetricClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> hit = X[:, 0] > 0.5
+    >>> model = MetricClassifier("auc").fit(X[:150], hit[:150])
+    >>> told = model.to_model(), model.get_params()
+    >>> [rival.name for rival in baselines(*told, X[:150], hit[:150], X[150:])]
+    ['constant score', 'log-loss', 'boosted trees']
+    """
+    penalty, ratio = params.get("penalty"), params.get("l1_ratio")
+    rules = Rules(
+        metric=model.metric,
+        penalty=str(penalty) if str(penalty) in PENALTIES else PENALTIES[0],
+        l1_ratio=ratio if isinstance(ratio, float) else None,
+        max_seconds=params.get("max_seconds"),
+        n_threads=params.get("n_threads"),
+        seed=seed,
+    )
+    if isinstance(model, AdditiveModel):  # it accepts missing numbers, the baselines do not
+        fill = SimpleImputer(keep_empty_features=True).fit(train)
+        train, test = fill.transform(train), fill.transform(test)
+    train, test = as_matrix(train, who=WHO), as_matrix(test, who=WHO)
+    # The part with its folds and strengths is made once, on first use, for all baselines.
+    scaling = column_scaling(train, centre=is_dense(train))
+    part, held = None, scaling.apply(test)
+    found = []
+    for name, contender in baseline_contenders().items():
+        if contender.kind == TREES and train.shape[1] > MOST_TREE_COLUMNS:
+            needed = f"left out: {train.shape[1]:,} columns would take long; see auctor compare"
+            found.append(Rival(name, None, needed))
+            continue
+        on_stage(f"training {name} to compare with")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                part = part or make_tuning_rows(scaling.apply(train), hit, rules)
+                scores = contender.fit(part, rules).scores(held)
+            found.append(Rival(name, scores, NOTES[name]))
+        except (AuctorError, ValueError) as error:  # the report shows the reason instead of scores
+            found.append(Rival(name, None, " ".join(str(error).split())))
+    return found
+
+
+def untrained(metric: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Rival]:
+    """Baselines for a report without training rows: only the constant score has numbers.
+
+    Parameters
+    ----------
+    metric : str or loss
+        The metric of the model.
+    hit : (n,) bool array
+        Which of the measured rows are positive; the constant is the best one for them.
+    needed : str
+        Text on what the other baselines need.
+    who : str
+        Name used in error messages.
+
+    Examples
+    --------
+    >>> hit = np.array([True, False, False, False])
+    >>> untrained("error", hit, "")[0].scores.tolist()
+    [-1.0, -1.0, -1.0, -1.0]
+    """
+    chosen = resolve_metric(who, metric, "auto")
+    share = float(np.mean(hit))
+    # Predict all rows positive, none, or the log-odds of the share of positives.
+    scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))
+    best = max(scores, key=lambda score: chosen.measure(hit, np.full(hit.size, score), None))
+    return [
+        Rival("constant score", np.full(hit.size, best), NOTES["constant score"]),
+        *(Rival(name, None, needed) for name in NOTES if name != "constant score"),
+    ]

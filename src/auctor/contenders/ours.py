@@ -1,0 +1,97 @@
+"""auctor's own contenders: the metric with each of its surrogates, and log-loss."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from auctor.core.errors import ConvergenceWarning
+from auctor.core.result import Solution, Status
+from auctor.core.types import Array, FloatArray
+from auctor.evaluate.contest import OURS, WHO, Contender, Rules, TunedContender, TuningRows, tuned
+from auctor.fit.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
+from auctor.fit.registry import known
+from auctor.fit.threshold import unweighted_cut
+from auctor.linear.classifier import MetricClassifier
+from auctor.linear.search import MetricClassifierCV
+from auctor.solvers.registry import SOLVERS
+
+
+def our_contenders(
+    metric: str, surrogates: list[str] | None = None, solvers: list[str] | None = None
+) -> list[Contender]:
+    """The metric with each surrogate and solver, then log-loss if none of these is logistic."""
+    # Unknown metrics, surrogates and solvers raise here, before anything is trained.
+    name, _ = parse(WHO, "metric", ALIASES.get(metric, metric))
+    resolve_metric(WHO, metric, "auto")
+    pairs = [(metric, surrogate) for surrogate in surrogates or METRICS[name].surrogates]
+    trained = {type(resolve_metric(WHO, *pair).loss) for pair in pairs}
+    for solver in solvers or ():
+        known(WHO, "solver", solver, {"auto": None, **SOLVERS})
+    plain = ("log_loss", "logistic")
+    if not surrogates and type(resolve_metric(WHO, *plain).loss) not in trained:
+        pairs.append(plain)
+    return [
+        Contender(
+            ", ".join([*pair, *([] if solver == "auto" else [solver])]),
+            OURS,
+            partial(_fit_ours, *pair, solver),
+            ConvergenceWarning,
+        )
+        for solver in solvers or ["auto"]
+        for pair in pairs
+    ]
+
+
+def log_loss_contender() -> Contender:
+    """Log-loss with a strength tuned by the metric, a baseline of reports."""
+    return Contender("log_loss, logistic", OURS, partial(_fit_ours, "log_loss", "logistic", "auto"))
+
+
+def _fit_ours(
+    trained: str, surrogate: str, solver: str, part: TuningRows, rules: Rules
+) -> TunedContender:
+    """Tune a strength on the inner folds by the metric, then fit to all training rows."""
+    chosen = rules.chosen
+    # A threshold rule that is passed to an estimator ignores the class weights of the metric.
+    cut = unweighted_cut(chosen)
+    given: dict[str, Any] = {
+        "surrogate": surrogate,
+        "standardise": False,  # the rows are scaled already, equally for all contenders
+        "penalty": rules.penalty,
+        "l1_ratio": rules.l1_ratio,
+        "solver": solver,
+        "threshold": "auto" if cut is None else _written(*cut),
+        "tol": rules.tol,
+        "max_seconds": rules.max_seconds,
+        "n_threads": rules.n_threads,
+        "random_state": rules.seed,
+    }
+
+    def judge(strengths: FloatArray) -> FloatArray:
+        search = MetricClassifierCV(
+            trained,
+            **given,
+            strengths=strengths,
+            cv=part.inner,
+            scoring=partial(_judge, chosen),
+            refit=False,
+        )
+        found: FloatArray = search.fit(part.matrix, part.hits).scores_.mean(axis=0)
+        return found
+
+    strength, on_edge = tuned(part.strengths, judge)
+    # An interrupted fit returns its best point; the comparison must end instead.
+    model = MetricClassifier(trained, **given, strength=strength).fit(part.matrix, part.hits)
+    if isinstance(model.solution_, Solution) and model.solution_.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return TunedContender(model.decision_function, strength, on_edge)
+
+
+def _judge(chosen: Chosen, model: Any, X: Any, y: Array) -> float:
+    return chosen.measure(y, model.decision_function(X), None)
+
+
+def _written(criterion: str, value: float | None) -> str:
+    """A threshold rule as the text that the estimators accept."""
+    return criterion if value is None else f"{criterion}({value})"

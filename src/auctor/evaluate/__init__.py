@@ -1,0 +1,1 @@
+"""Numbers about models: scores, comparisons, verdicts, and what a report shows."""

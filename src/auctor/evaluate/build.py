@@ -1,0 +1,426 @@
+"""The numbers of a report, computed from labels, scores and solutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from auctor import metrics
+from auctor.core.checks import check_real
+from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.result import Solution
+from auctor.core.types import Array, FloatArray
+from auctor.evaluate import curves
+from auctor.evaluate.curves import ReliabilityCurve
+from auctor.evaluate.curves_info import CurvesInfo
+from auctor.evaluate.info import (
+    ColumnInfo,
+    Comparison,
+    Convergence,
+    DataInfo,
+    Feature,
+    FitInfo,
+    Headline,
+    MetricStep,
+    ModelInfo,
+    PathInfo,
+    ReportedModel,
+    ReportInfo,
+    Weights,
+    feature_name,
+)
+from auctor.evaluate.intervals import DELONG, Estimate, around, fbeta_error, spread, wilson
+from auctor.evaluate.rows import MeasuredRows, costly_rows
+from auctor.evaluate.slices import sliced
+from auctor.evaluate.trained_metric import (
+    Baseline,
+    ReportedMetric,
+    Rival,
+    TrainedMetric,
+    trained_metric,
+)
+from auctor.metrics.error import Confusion
+from auctor.metrics.inputs import validate
+from auctor.metrics.precision_recall import fbeta_along
+from auctor.metrics.sweep import Sweep, sweep
+
+#: Largest number of features in a report: about one screen. Set by hand.
+MAX_FEATURES = 30
+#: Number of test rows of a class below which the report warns that all its numbers are uncertain.
+#: Set by hand: with 30 rows the 95 % interval of a share is up to 0.36 wide.
+FEW_ROWS = 30
+
+WHO = "build_report"
+#: Metric of the slices if it is not known which metric the model was trained for.
+RANKING = ReportedMetric("auc", lambda y, scores, weight: metrics.auc(y, scores, weight=weight))
+
+
+def build_report(
+    title: str,
+    y: npt.ArrayLike,
+    candidates: Sequence[ReportedModel],
+    *,
+    data: DataInfo,
+    path: PathInfo | None = None,
+    columns: Sequence[tuple[Any, ...]] = (),
+    warnings: Sequence[str] = (),
+    command: str = "",
+    costs: tuple[float, float] = (1.0, 1.0),
+    beta: float = 1.0,
+    seed: int = 0,
+    version: str,
+    metric: ReportedMetric | None = None,
+    train_value: float = math.nan,
+    rivals: Sequence[Rival] = (),
+    rows: MeasuredRows | None = None,
+    slices: Mapping[str, Sequence[str]] | None = None,
+    curves_of: CurvesInfo | None = None,
+) -> ReportInfo:
+    """Measure scored models on labelled rows.
+
+    Parameters
+    ----------
+    title : str
+    y : (n,) array_like
+        Two label values, the greater one positive; both must occur.
+    candidates : sequence of ReportedModel
+        The model, followed by models to compare it with.
+    data : DataInfo
+    path : PathInfo, optional
+        The path of strengths on which the strength was chosen.
+    columns : sequence of tuples
+        Name, kind, missing, distinct, low, high and mean of each column.
+    warnings : sequence of str
+        Warnings to show first; the report adds its own.
+    command : str
+        The command that reproduces the model.
+    costs : pair of floats
+        Costs of a false positive and of a false negative.
+    beta : float
+        Weight of recall in F-beta.
+    seed : int
+        Random seed of the bootstrap.
+    version : str
+        Version of auctor.
+    metric : ReportedMetric, optional
+        The metric that the model was trained for; the report starts with it.
+    train_value : float
+        That metric on the training rows.
+    rivals : sequence of Rival
+        Simpler models to measure by that metric on the same rows.
+    rows : MeasuredRows, optional
+        Numbers of the rows in the data, and explanations of their scores.
+    slices : mapping, optional
+        Columns to show metrics by: the text of each column in every row.
+    curves_of : CurvesInfo, optional
+        The curves of an additive model.
+    """
+    beta = check_real(WHO, "beta", beta, low=0.0)
+    checked_costs = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
+    if len(checked_costs) != 2:
+        raise ParameterError(
+            WHO,
+            needs="two costs, of a false positive and of a false negative",
+            got=f"{len(checked_costs)}",
+            todo="Pass a pair.",
+        )
+    if not candidates:
+        raise ParameterError(
+            WHO, needs="at least one candidate", got="none", todo="Pass the model."
+        )
+    pair = (checked_costs[0], checked_costs[1])
+    labels = np.asarray(y)
+    models = tuple(
+        model_info(labels, candidate, beta=beta, costs=pair, seed=seed) for candidate in candidates
+    )
+    first, *others = candidates
+    hit = np.asarray(validate(WHO, labels, first.scores, None).positive)
+    margin = first.scores - first.threshold  # positive for rows that are predicted positive
+    trained, baselines = _trained(
+        hit, margin, metric, train_value, rivals, models[0].headline, seed
+    )
+    own = _own_warnings(first, models[0], trained)
+    names = (data.negative or "negative", data.positive or "positive")
+    return ReportInfo(
+        title=title,
+        data=data,
+        models=models,
+        comparisons=tuple(compare(labels, first, other) for other in others),
+        path=path,
+        columns=tuple(ColumnInfo(*row) for row in columns),
+        warnings=tuple(dict.fromkeys((*warnings, *own))),
+        command=command,
+        costs=pair,
+        beta=beta,
+        seed=seed,
+        version=version,
+        trained=trained,
+        baselines=baselines,
+        errors=costly_rows(hit, margin, pair, names, rows=rows, probabilities=first.probabilities),
+        slices=tuple(
+            sliced(column, words, hit, margin, metric or RANKING)
+            for column, words in (slices or {}).items()
+        ),
+        curves=curves_of,
+    )
+
+
+def model_info(
+    y: Array,
+    candidate: ReportedModel,
+    *,
+    beta: float = 1.0,
+    costs: tuple[float, float] = (1.0, 1.0),
+    seed: int = 0,
+) -> ModelInfo:
+    """Measure one model on labelled rows; O(n)."""
+    threshold = check_real(WHO, "threshold", candidate.threshold)
+    s = sweep(validate(WHO, y, candidate.scores, None))
+    solution, coef = candidate.solution, candidate.coef
+    if coef is None and solution is not None:
+        coef = solution.coef
+    return ModelInfo(
+        name=candidate.name,
+        train_auc=float(candidate.train_auc),
+        seconds=float(candidate.seconds),
+        headline=candidate.headline or _headline(y, candidate.scores, s, threshold, beta, seed),
+        fit=None if solution is None else _fit(solution),
+        weights=None
+        if coef is None or not np.size(coef)
+        else weights(
+            coef,
+            candidate.feature_names,
+            first_index=candidate.first_index,
+            deviations=candidate.deviations,
+            units=candidate.units,
+        ),
+        roc=curves.roc(s),
+        precision_recall=curves.precision_recall(s),
+        gains=curves.gains(s),
+        lift=curves.lift(s),
+        calibration=_calibration(y, candidate, s),
+        histogram=curves.histogram(s),
+        thresholds=curves.threshold_table(s, threshold, beta=beta, costs=costs),
+        convergence=convergence(solution, candidate.metric_steps),
+    )
+
+
+def headline(
+    y: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    threshold: float = 0.0,
+    beta: float = 1.0,
+    seed: int = 0,
+) -> Headline:
+    """AUC, average precision, PRBEP, F-beta, precision and recall, with 95 % intervals.
+
+    Parameters
+    ----------
+    y, scores
+        As in `auctor.metrics.auc`.
+    threshold : float
+        Rows with a greater score are predicted positive.
+    beta : float
+        Weight of recall in F-beta.
+    seed : int
+        Random seed of the bootstrap.
+
+    Examples
+    --------
+    >>> found = headline([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], threshold=3.5)
+    >>> [round(value, 3) for value in found.recall[:3]]
+    [0.667, 0.208, 0.939]
+    """
+    threshold = check_real("headline", "threshold", threshold)
+    beta = check_real("headline", "beta", beta, low=0.0)
+    s = sweep(validate("headline", y, scores, None))
+    return _headline(y, scores, s, threshold, beta, seed)
+
+
+def compare(y: Array, first: ReportedModel, other: ReportedModel) -> Comparison:
+    """Difference of the test AUCs of two models, with DeLong's test."""
+    found = metrics.compare_auc(y, first.scores, other.scores)
+    return Comparison(first.name, other.name, *found)
+
+
+def weights(
+    coef: npt.ArrayLike,
+    names: Sequence[str] | None,
+    limit: int = MAX_FEATURES,
+    first_index: int | None = None,
+    deviations: FloatArray | None = None,
+    units: Sequence[str] | None = None,
+) -> Weights:
+    """The ``limit`` largest weights, by absolute weight times standard deviation of the column.
+
+    Without ``deviations`` they are ordered by absolute weight. Columns without names are shown by
+    their index in a file whose indices start from ``first_index``.
+
+    Examples
+    --------
+    >>> found = weights([0.0, -3.0, 1.0], ["a", "b", "c"], limit=1)
+    >>> found.nonzeros, found.top[0].name, found.top[0].weight
+    (2, 'b', -3.0)
+    >>> weights([0.5, -3.0], ["a", "b"], deviations=np.array([10.0, 1.0])).top[0].effect
+    5.0
+    """
+    w = np.asarray(coef, dtype=np.float64).ravel()
+    if names is not None and len(names) != w.size:
+        raise DataError(
+            WHO,
+            needs="one feature name per weight",
+            got=f"{len(names)} and {w.size}",
+            todo="Leave {option} out if the names are not known.",
+            option=Option("feature_names", bare=True),
+        )
+    used = np.flatnonzero(w)
+    size = np.abs(w if deviations is None else w * deviations)[used]
+    if used.size > limit:  # O(n) selection before the sort
+        least = np.partition(size, used.size - limit)[used.size - limit]
+        used, size = used[size >= least], size[size >= least]
+    order = used[np.argsort(-size, kind="stable")][:limit]
+    top = tuple(
+        Feature(
+            feature_name(names, first_index, k),
+            k,
+            float(w[k]),
+            math.nan if deviations is None else float(deviations[k]),
+            "" if units is None else units[k],
+        )
+        for k in order.tolist()
+    )
+    return Weights(int(w.size), int(np.count_nonzero(w)), top)
+
+
+def convergence(
+    solution: Solution | None,
+    metric_steps: Sequence[MetricStep] = (),
+    limit: int = curves.MAX_POINTS,
+) -> Convergence:
+    """The trace of a solve, thinned to ``limit`` steps; without a certified gap no ``excess``."""
+    steps = tuple(MetricStep(*step) for step in metric_steps)
+    if solution is None or not len(solution.trace):
+        return Convergence(metric=steps)
+    trace = solution.trace
+    keep = np.unique(np.linspace(0, len(trace) - 1, min(limit, len(trace))).astype(int)).tolist()
+    seconds, passes, objective, gap = (
+        tuple(float(along[i]) for i in keep)
+        for along in (trace.seconds, trace.passes, trace.value, trace.gap)
+    )
+    excess: tuple[float, ...] = ()
+    if solution.certified:
+        # The final gap gives a lower bound of the optimum, and so a bound of every excess.
+        lower, start = solution.value - solution.gap, abs(trace.value[0]) or 1.0
+        excess = tuple(max(0.0, value - lower) / start for value in objective)
+    return Convergence(seconds, passes, objective, gap, excess, steps)
+
+
+def _headline(
+    y: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    s: Sweep,
+    threshold: float,
+    beta: float,
+    seed: int,
+) -> Headline:
+    """The headline from a sweep over the thresholds, as `headline` returns it."""
+    at, positives = curves.above(s, threshold), s.positives
+    tp, fp = float(s.tp[at]), float(s.fp[at])
+    table = Confusion(tp, fp, positives - tp, s.negatives - fp)
+    error = spread(s, seed)
+    average = float(np.diff(s.tp) @ (s.tp[1:] / s.depth[1:])) / positives
+    fbeta = float(fbeta_along(s, beta)[at])
+    return Headline(
+        auc=Estimate(*metrics.auc_interval(y, scores)[:3], DELONG),
+        average_precision=around(average, error.average_precision, positives),
+        prbep=around(s.captured(positives) / positives, error.prbep, positives),
+        fbeta=around(fbeta, fbeta_error(table, beta, seed), positives),
+        precision=wilson(tp, tp + fp),
+        recall=wilson(tp, positives),
+        beta=beta,
+        threshold=threshold,
+    )
+
+
+def _fit(solution: Solution) -> FitInfo:
+    """The result of a solve for a report."""
+    return FitInfo(
+        objective=solution.value,
+        gap=solution.gap,
+        certified=solution.certified,
+        tol=solution.tol,
+        converged=solution.converged,
+        status=solution.status.value,
+        solver=solution.solver,
+        n_iter=solution.n_iter,
+        passes=solution.passes,
+    )
+
+
+def _calibration(y: Array, candidate: ReportedModel, s: Sweep) -> ReliabilityCurve:
+    """Calibration of the probabilities, or of the scores of a model without probabilities."""
+    if candidate.probabilities is None:
+        return curves.calibration(s, of_probabilities=False)
+    by_probability = sweep(validate(WHO, y, candidate.probabilities, None))
+    return curves.calibration(by_probability, of_probabilities=True)
+
+
+def _trained(
+    hit: Array,
+    scores: FloatArray,
+    metric: ReportedMetric | None,
+    train_value: float,
+    rivals: Sequence[Rival],
+    head: Headline,
+    seed: int,
+) -> tuple[TrainedMetric | None, tuple[Baseline, ...]]:
+    """The metric that the model was trained for, if it is known, for the model and its rivals.
+
+    If the headline has an interval for that metric, it is used in place of a bootstrap.
+    """
+    if metric is None:
+        return None, ()
+    same = {
+        "auc": head.auc,
+        "roc_auc": head.auc,
+        "average_precision": head.average_precision,
+        "prbep": head.prbep,
+    }
+    if head.beta == 1.0:
+        same["f1"] = head.fbeta
+    return trained_metric(
+        metric, hit, scores, rivals, train=train_value, known=same.get(metric.name), seed=seed
+    )
+
+
+def _own_warnings(
+    candidate: ReportedModel, model: ModelInfo, trained: TrainedMetric | None
+) -> list[str]:
+    """Warnings that follow from the numbers: convergence, few rows, equal scores, over-fitting."""
+    table, found = model.thresholds, []
+    if candidate.solution is not None and not candidate.solution.converged:
+        found.append(candidate.solution.advice())
+    positives, negatives = table.tp[0] + table.fn[0], table.fp[0] + table.tn[0]
+    for count, kind in ((positives, "positive"), (negatives, "negative")):
+        if count < FEW_ROWS:
+            found.append(f"Only {count} {kind} test rows: every number here is uncertain.")
+    if len(table.threshold) == 2:
+        found.append("All test rows have the same score: the model cannot rank them.")
+    elif table.tp[table.chosen] + table.fp[table.chosen] == 0:
+        found.append("No test row has a score above the model's threshold.")
+    if trained is None or math.isnan(trained.train):
+        auc = model.headline.auc
+        trained = TrainedMetric("AUC", auc, 1.0, candidate.train_auc, True)
+    if trained.overfits:
+        side = "above" if trained.greater else "below"
+        found.append(
+            f"Over-fitting: {trained.metric} is {trained.train:.4f} on the training rows, {side} "
+            f"the 95 % interval of the test rows, {trained.test.low:.4f} to "
+            f"{trained.test.high:.4f}. A greater strength or more rows would help."
+        )
+    return found

@@ -1,0 +1,46 @@
+"""What a file of rows holds, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auctor.data.matrices import is_dense
+from auctor.data.preparation import share_stored
+from auctor.fit.prepare import tidy_labels
+from auctor.fit.targets import positive_code
+from auctor.tables.read import Table
+
+#: Largest number of different labels whose counts are shown. Set by hand: a longer line is hard to
+#: read, and with more labels the column is probably not meant as classes.
+MANY_LABELS = 20
+
+
+def describe_table(table: Table, path: str, *, who: str = "describe_table") -> dict[str, Any]:
+    """The contents of a file of rows as plain values."""
+    n, d = table.matrix.shape
+    return {
+        "file": path,
+        "rows": n,
+        "columns": len(table.summary) or d,
+        "sparse": not is_dense(table.matrix),
+        "density": share_stored(table.matrix),
+        "label": table.schema.label,
+        "labels": None if table.labels is None else _labels(table.labels, who),
+        "missing": sum(column.missing for column in table.summary),
+        "summary": table.summary,
+    }
+
+
+def _labels(labels: Any, who: str) -> dict[str, Any]:
+    """Counts of the `MANY_LABELS` most frequent labels, and the number of different labels."""
+    plain = tidy_labels(labels, who=who) if labels.dtype.kind == "f" else labels.astype(str)
+    values, codes, counts = np.unique(plain, return_inverse=True, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:MANY_LABELS]
+    positive = str(values[positive_code(who, values, codes)]) if values.size == 2 else None
+    return {
+        "distinct": int(values.size),
+        "positive": positive,
+        "counts": {str(values[k]): int(counts[k]) for k in sorted(most.tolist())},
+    }

@@ -1,0 +1,209 @@
+"""A training run: scale the rows, fit a model to them, and watch it on held-out rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from auctor import metrics
+from auctor.core.errors import AuctorError, Option, ParameterError
+from auctor.core.result import Status
+from auctor.core.types import Array, FloatArray, Target
+from auctor.core.watching import watch
+from auctor.data import stored
+from auctor.data.preparation import Scaling
+from auctor.evaluate.progress import Measure, Progress
+from auctor.evaluate.results import TrainingRun
+from auctor.evaluate.scores import ScoredRows, own_score
+from auctor.fit.metric import resolve_metric
+from auctor.fit.model import LinearModel
+from auctor.fit.parameters import ClassifierParameters
+from auctor.fit.prepare import Parts, check_finite
+from auctor.fit.scale import scaled_rows
+from auctor.fit.targets import Rows, encode, positive_code
+from auctor.fit.train_model import check_given, kind_for, train_model
+
+
+def train(
+    given: ClassifierParameters,
+    parts: Parts,
+    *,
+    scale: bool | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+    command: str = "",
+    word: Callable[[Warning], str] = str,
+    warned: Sequence[Warning] = (),
+    who: str = "train",
+) -> TrainingRun:
+    r"""Fit a model to the training rows; Ctrl-C keeps the best model so far, or raises.
+
+    Parameters
+    ----------
+    given : ClassifierParameters, SearchParameters or AdditiveParameters
+        Keys of ``class_weight`` may be the texts of labels.
+    parts : Parts
+        From `auctor.fit.prepare.prepare`.
+    scale : bool, optional
+        Whether to standardise the columns, in place; by default ``standardise`` of the parameters.
+        The model is for the original columns, scaled or not.
+    progress : Progress, optional
+        Shows the progress of the fit.
+    seed : int
+        Seed of the bootstrap of `TrainingRun.measure`.
+    command : str
+        Command line that reproduces the run, for the model file and the report.
+    word : callable
+        Turns a warning into text.
+    warned : sequence of Warning
+        Earlier warnings, such as those of reading the rows.
+    who : str
+        Name used in error messages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auctor.tables import read_table
+    >>> from auctor.fit.parameters import ClassifierParameters
+    >>> from auctor.fit.prepare import prepare
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     rows = [f"{k % 10},{int(k % 10 > 5)}" for k in range(60)]
+    ...     _ = path.write_text("\n".join(["a,label", *rows]))
+    ...     parts = prepare(read_table(path))
+    >>> run = train(ClassifierParameters("auc", strength=0.1), parts)
+    >>> run.measure()["score"], run.train_auc
+    (1.0, 1.0)
+    """
+    progress = progress or Progress(None)
+    given = kind_for(given).scaled(who, given, scale)
+    weights = class_weights(given.class_weight, parts.classes, who)
+    given = replace(given, class_weight=weights, pos_label=parts.pos_label)
+    check_given(who, given)
+    rows = _rows(given, parts, who)
+    progress.watch_rows(*_measure(given, parts, rows.scaling, who))
+    warnings_so_far = list(warned)
+    start = time.perf_counter()
+    with watch(progress), gathered(warnings_so_far):
+        fitted = train_model(who, given, rows)
+    seconds = time.perf_counter() - start
+    warnings_so_far += fitted.warnings
+    if fitted.interrupted:
+        # The user knows of the interrupt; the warning of the solver would only repeat it.
+        reason = Status.INTERRUPTED.value
+        warnings_so_far = [one for one in warnings_so_far if reason not in str(one)]
+    train_auc, train_score = _on_training_rows(fitted.model, rows)
+    return TrainingRun(
+        fitted,
+        parts,
+        rows,
+        command=command,
+        seed=seed,
+        progress=progress,
+        word=word,
+        warned=warnings_so_far,
+        who=who,
+        seconds=seconds,
+        train_auc=train_auc,
+        train_score=train_score,
+    )
+
+
+def _rows(given: ClassifierParameters, parts: Parts, who: str) -> Rows:
+    """The training rows with their labels, scaled if the parameters say so."""
+    kind = kind_for(given)
+    if not kind.keeps_missing:
+        check_finite(parts.train, parts.schema.feature_names, who=who)
+    matrix = kind.read_rows(who, parts.train)
+    classes, codes = encode(who, parts.train_labels, None)
+    positive = positive_code(who, classes, codes, pos_label=parts.pos_label)
+    rows = Rows(matrix, classes, codes, positive=positive)
+    # Scaling in place would also change the test rows where these are the training rows.
+    return scaled_rows(given, rows, in_place=matrix is not parts.test)
+
+
+def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
+    """AUC and score on the training rows, for comparison; NaN for several classes."""
+    if not model.binary:
+        return float("nan"), float("nan")
+    if rows.scaling is not None:
+        coef, intercept = rows.scaling.redo(model.coef, model.intercept)
+        model = replace(model, coef=coef, intercept=intercept)
+    decision = model.decision_function(rows.matrix)
+    seen = ScoredRows(rows.codes, decision, None, 0, rows.positive)
+    return metrics.auc(rows.codes == 1, decision), own_score(model, seen)
+
+
+def class_weights(given: Any, classes: Array, who: str) -> Any:
+    """``class_weight`` with labels as keys in place of their texts, as of a command line.
+
+    Examples
+    --------
+    >>> class_weights({"1": 5.0}, np.array([0, 1]), "train")
+    {1: 5.0}
+    """
+    if not isinstance(given, dict):
+        return given
+    by_text = {str(label): label for label in classes.tolist()}
+    unknown = [name for name in given if name not in by_text]
+    if unknown:
+        raise ParameterError(
+            who,
+            needs=f"class weights of the labels {', '.join(by_text)}",
+            got=f"{unknown[0]}",
+            todo="Correct {option}.",
+            option=Option("class_weight", bare=True),
+        )
+    return {by_text[name]: weight for name, weight in given.items()}
+
+
+def _measure(
+    given: ClassifierParameters, parts: Parts, scaling: Scaling | None, who: str
+) -> tuple[Measure, str]:
+    """A function from solver parameters to the metric on test rows, and the metric's name.
+
+    AUC replaces metrics of predicted labels, for which the threshold is not known yet.
+    """
+    chosen = resolve_metric(who, given.metric, given.surrogate)
+    matrix = kind_for(given).columns_of_fit(who, given, parts.train, parts.test)
+    data = stored(matrix, Target(np.empty(0)), n_threads=given.n_threads)
+    d = data.n_columns
+
+    def measure(w: FloatArray, position: int) -> float:
+        # Joint problems of all classes and curves of pairs have more parameters: no value.
+        if w.size > d + 1:
+            return float("nan")
+        coef, offset = w[:d], float(w[d]) if w.size > d else 0.0
+        if scaling is not None:
+            coef, offset = scaling.undo(coef, offset)
+        scores = data.scores(np.ascontiguousarray(coef), offset)
+        hit = parts.test_codes == (parts.positive if parts.classes.size == 2 else position)
+        try:
+            if chosen.by_label:
+                return metrics.auc(hit, scores)
+            return float(chosen.measure(hit, scores, None))
+        except AuctorError:
+            return float("nan")
+
+    return measure, "auc" if chosen.by_label else str(given.metric)
+
+
+@contextmanager
+def gathered(warned: list[Warning]) -> Iterator[None]:
+    """Append the warnings of a block to a list instead of showing them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            warned += [
+                one.message if isinstance(one.message, Warning) else UserWarning(one.message)
+                for one in caught
+            ]

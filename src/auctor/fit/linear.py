@@ -1,0 +1,329 @@
+"""From rows and parameters to a fitted model.
+
+Training functions issue no warnings. They return them with the model, and the estimator or command
+that the user called issues them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
+from auctor.core.result import Solution, Status
+from auctor.core.types import FloatArray, Target
+from auctor.core.watching import tell_stage
+from auctor.data import StoredData, stored
+from auctor.fit.advice import advice
+from auctor.fit.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
+from auctor.fit.folds import stratified_folds
+from auctor.fit.metric import Chosen, resolve_metric
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.parameters import ClassifierParameters, RegressorParameters, fold_seed
+from auctor.fit.registry import resolve_loss, resolve_penalty
+from auctor.fit.scale import scaled_rows, scaling_for, to_data_units, to_scaled_units
+from auctor.fit.solve import (
+    check_not_interrupted,
+    linear_scores,
+    penalty_for,
+    solve,
+    solve_classes,
+    stacked,
+    start_from,
+)
+from auctor.fit.targets import Rows, targets_of
+from auctor.fit.threshold import check_cut, thresholds
+
+#: Folds of calibration if ``threshold_cv`` is not given: the usual 5.
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model, the solutions of its problems, and warnings.
+
+    Parameters
+    ----------
+    model : LinearModel
+    solutions : list of Solution
+        One for two classes, else one per class.
+    warnings : list of Warning
+        Warnings for the user, besides those of `unconverged` about the solutions.
+    """
+
+    model: LinearModel
+    solutions: list[Solution]
+    warnings: list[Warning] = field(default_factory=list)
+
+
+def train_regressor(
+    who: str,
+    given: RegressorParameters,
+    matrix: Any,
+    target: Target,
+    previous: Solution | None = None,
+) -> tuple[RegressionModel, Solution]:
+    """Fit a regression to rows and their target; ``previous`` is the warm start."""
+    loss = resolve_loss(who, given.loss)
+    penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+    scaling = scaling_for(given, matrix, target.weight)
+    data = stored(
+        matrix if scaling is None else scaling.apply(matrix), target, n_threads=given.n_threads
+    )
+    (last,) = to_scaled_units(scaling, [previous]) or [None]
+    solution = solve(given, data, loss, penalty, start_from(given, last, loss))
+    (solution,) = to_data_units(scaling, [solution])
+    coef, intercept = stacked([solution])
+    model = RegressionModel(
+        coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads, who=who
+    )
+    return model, solution
+
+
+def train_classifier(
+    who: str,
+    given: ClassifierParameters,
+    rows: Rows,
+    previous: Sequence[Solution | None] | None = None,
+) -> Trained:
+    """Fit each class against the rest, or all jointly; then pick thresholds and calibrate.
+
+    Parameters
+    ----------
+    who : str
+        Name used in messages.
+    given : ClassifierParameters
+        Checked already.
+    rows : Rows
+    previous : sequence of solutions, optional
+        Solutions of an earlier fit, for a warm start.
+    """
+    chosen = resolve_metric(who, given.metric, given.surrogate)
+    check_cut(who, given, chosen, rows.total)
+    rows = scaled_rows(given, rows)
+    previous = to_scaled_units(rows.scaling, previous)
+    data = rows.data(given.n_threads)
+    targets = targets_of(who, given.class_weight, rows, chosen)
+    solutions = solve_classes(who, given, data, targets, chosen, previous)
+    coef, intercept = stacked(solutions)
+    warned: list[Warning] = []
+
+    def training_scores() -> FloatArray:
+        return linear_scores(data, coef, intercept)
+
+    # A loss of pairs fixes the scores only up to a constant. Scores of folds are shifted to the
+    # mean of the training scores, so that one threshold and one calibrator suit all of them.
+    level = None
+    if chosen.loss.shift_invariant and (given.calibrate or given.threshold_cv):
+        level = np.average(training_scores(), axis=0, weights=rows.weight)
+    held_out = _held_out(who, given, chosen, rows, solutions, level, warned)
+    cut_on = training_scores if given.threshold_cv is None or held_out is None else lambda: held_out
+    threshold = thresholds(who, given, chosen, cut_on, targets, rows.weight)
+    calibrators = None
+    if given.calibrate is not None and held_out is not None:
+        hits = [target.y > 0.0 for target in targets]
+        calibrators = fit_calibrators(given.calibrate, held_out, hits, rows.weight)
+    warned += _advice(who, given, data, solutions, targets, chosen)
+    solutions = to_data_units(rows.scaling, solutions)
+    model = model_from(who, given, rows, *stacked(solutions), threshold, calibrators)
+    return Trained(model, solutions, warned)
+
+
+def model_from(
+    who: str,
+    given: ClassifierParameters,
+    rows: Rows,
+    coef: FloatArray,
+    intercept: FloatArray,
+    threshold: FloatArray,
+    calibrators: Sequence[Calibrator] | None = None,
+) -> LinearModel:
+    """The model with these coefficients; the threshold is subtracted from the intercept."""
+    if log_odds(given.metric, given.calibrate):
+        calibrators = [LOG_ODDS] * coef.shape[0]
+    return LinearModel(
+        coef=rows.sign * coef + 0.0,  # no negative zeros
+        intercept=rows.sign * (intercept - threshold),
+        classes=rows.classes,
+        threshold=rows.sign * threshold,
+        positive=rows.positive,
+        calibrators=calibrators,
+        metric=given.metric,
+        surrogate=given.surrogate,
+        average=given.average,
+        n_threads=given.n_threads,
+        who=who,
+    )
+
+
+def unconverged(solutions: Sequence[Solution]) -> list[Warning]:
+    """A warning for each solution that missed its tolerance; one for a joint problem."""
+    warned = [solution.warning() for solution in solutions if not solution.converged]
+    return list({str(warning): warning for warning in warned}.values())
+
+
+def _advice(
+    who: str,
+    given: ClassifierParameters,
+    data: StoredData,
+    solutions: Sequence[Solution],
+    targets: Sequence[Target],
+    chosen: Chosen,
+) -> list[Warning]:
+    """Warnings about fits that converged but are of little use, one per class at most."""
+    found: list[Warning] = []
+    for solution, target in zip(solutions, targets, strict=True):
+        rows = data.with_target(target)
+        warned = advice(
+            who,
+            chosen.loss,
+            penalty_for(who, given, rows, chosen),
+            rows,
+            solution,
+            fit_intercept=bool(given.fit_intercept),
+            examine=chosen.can_be_vacuous,
+        )
+        if warned is not None:
+            found.append(warned)
+    return found
+
+
+# --- scores of held-out rows ----------------------------------------------------------------------
+
+
+def _held_out(
+    who: str,
+    given: ClassifierParameters,
+    chosen: Chosen,
+    rows: Rows,
+    solutions: Sequence[Solution],
+    level: FloatArray | None,
+    warned: list[Warning],
+) -> FloatArray | None:
+    """Out-of-fold scores if calibration or the threshold needs them; ``None`` if interrupted."""
+    if given.calibrate is None and given.threshold_cv is None:
+        return None
+    if solutions[-1].status is not Status.INTERRUPTED:
+        try:
+            return out_of_fold_scores(who, given, chosen, rows, level, warned)
+        except KeyboardInterrupt:
+            pass
+    warned.append(
+        ConvergenceWarning(
+            who,
+            does="was interrupted before its folds were fitted: the threshold is that of the "
+            "training scores, and there are no probabilities",
+            todo="Fit again for both.",
+        )
+    )
+    return None
+
+
+def out_of_fold_scores(
+    who: str,
+    given: ClassifierParameters,
+    chosen: Chosen,
+    rows: Rows,
+    level: FloatArray | None,
+    warned: list[Warning],
+) -> FloatArray:
+    """Scores (n, k), before any threshold, of each row by the model of the fold that holds it out.
+
+    Parameters
+    ----------
+    who, given, chosen, rows
+        As in `train_classifier`.
+    level : (k,) array, optional
+        The scores of a fold are shifted so that its training rows have this mean score. Needed for
+        losses of pairs, which leave the offset of the scores open.
+    warned : list of Warning
+        Warnings for the user are appended.
+    """
+    # Folds of the rows that have weight; the others keep a score of 0, which nothing uses.
+    kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
+    seen = rows.select_labels(kept)
+    count = _fold_count(who, given, seen, warned)
+    part = replace(given, warm_start=False)
+    scores = np.zeros((rows.codes.size, 1 if rows.classes.size == 2 else rows.classes.size))
+    folds = stratified_folds(seen.codes, count, fold_seed(given), seen.groups)
+    for number, (train, test) in enumerate(folds, start=1):
+        tell_stage("calibration fold", number, count)
+        mine = rows.take(kept[train])
+        try:
+            check_every_class(who, mine)
+            targets = targets_of(who, given.class_weight, mine, chosen)
+            data = mine.data(given.n_threads)
+            solutions = solve_classes(who, part, data, targets, chosen)
+        except DataError as error:
+            raise DataError(
+                who,
+                needs="folds that can be trained on for {option}",
+                got=f"one of {train.size} rows of {rows.codes.size}: {error}",
+                todo="Or drop {option}.",
+                option=_of_folds(given),
+            ) from error
+        check_not_interrupted(solutions)
+        warned += unconverged(solutions)
+        coef, intercept = stacked(solutions)
+        if level is not None:  # shift the scores to the common mean
+            own = linear_scores(data, coef, intercept)
+            intercept = intercept + (level - np.average(own, axis=0, weights=mine.weight))
+        others = rows.take(kept[test])
+        scores[kept[test]] = linear_scores(others.data(given.n_threads), coef, intercept)
+    return scores
+
+
+def check_every_class(who: str, rows: Rows) -> None:
+    """Raise if the training rows lack a class."""
+    present = np.bincount(rows.codes, minlength=rows.classes.size) > 0
+    if not present.all():
+        raise DataError(
+            who,
+            needs="rows of every class to train on",
+            got=f"none of {rows.classes[~present].tolist()[0]!r}",
+            todo="Use fewer folds.",
+        )
+
+
+def _of_folds(given: ClassifierParameters) -> Option:
+    """The parameter that asks for scores of held-out folds."""
+    return Option("threshold_cv" if given.calibrate is None else "calibrate", bare=True)
+
+
+def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
+    """Number of folds, but at most the rows of the smallest class and the number of groups."""
+    # Every fold holds out a row of each class and trains on another one.
+    smallest = int(np.bincount(rows.codes).min())
+    if smallest < 2:
+        raise DataError(
+            who,
+            needs="at least two rows of every class for {option}",
+            got=smallest,
+            todo="Pass more rows of that class, or drop {option}.",
+            option=_of_folds(given),
+        )
+    if rows.groups is not None:
+        smallest = min(smallest, np.unique(rows.groups).size)
+        if smallest < 2:
+            raise DataError(
+                who,
+                needs="at least two groups for {option}",
+                got=smallest,
+                todo="Pass more groups, or drop {option}.",
+                option=_of_folds(given),
+            )
+    count = given.threshold_cv or FOLDS
+    if given.threshold_cv is not None and smallest < count:
+        warned.append(
+            DataWarning(
+                who,
+                does=f"uses {smallest} folds for the threshold instead of {count}: a class has no "
+                "more rows, or there are no more groups",
+                todo="Set {option}.",
+                option=Option("threshold_cv", smallest),
+            )
+        )
+    return min(count, smallest)

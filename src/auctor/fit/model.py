@@ -1,0 +1,319 @@
+"""Fitted linear models: coefficients and prediction, without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from auctor import metrics
+from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.types import Array, FloatArray, Target
+from auctor.data import as_matrix, feature_names, stored
+from auctor.data.coerce import check_weight
+from auctor.fit.calibrate import LOG_ODDS, Calibrator, joint_probabilities
+from auctor.fit.metric import Chosen, Measure, resolve_metric
+from auctor.fit.registry import resolve_loss
+from auctor.fit.solve import linear_scores
+from auctor.fit.targets import known_labels, sign_of
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearBase:
+    """Base of linear models: coefficients, and checks that the columns are those of the fit.
+
+    Parameters
+    ----------
+    coef : (k, d) array
+        Weights of the columns, one row for each of k scores.
+    intercept : (k,) array
+        For a classifier the fitted intercept minus ``threshold``.
+    feature_names : tuple of str, optional
+        Names of the columns, if the training data had names.
+    schema : dict, optional
+        How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
+    n_threads : int, optional
+    who : str
+        Name used in error messages.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    feature_names: tuple[str, ...] | None = None
+    schema: dict[str, Any] | None = None
+    n_threads: int | None = None
+    who: str = "LinearModel"
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.coef.shape[1])
+
+    @property
+    def n_used(self) -> int:
+        """Number of columns with a non-zero weight."""
+        return int(np.count_nonzero(np.abs(self.coef).max(axis=0)))
+
+    @property
+    def sign(self) -> float:
+        """Factor that turns scores into those of the positive one of two classes; else 1."""
+        return 1.0
+
+    def to_model(self) -> Self:
+        """The model itself, so that functions of an estimator take a model, too."""
+        return self
+
+    def scores(self, X: Any) -> FloatArray:
+        """``X @ coef.T + intercept``, shape (n, k)."""
+        matrix = as_matrix(X, who=self.who)
+        if matrix.shape[1] != self.n_features:
+            raise DataError(
+                self.who,
+                needs=f"{self.n_features} columns",
+                got=matrix.shape[1],
+                todo="Pass the columns used in fit.",
+            )
+        names = feature_names(X)
+        if names is not None and self.feature_names not in (None, tuple(names)):
+            raise DataError(
+                self.who,
+                needs="the columns used in fit, in their order",
+                got=f"other names, such as {_first_other(names, self.feature_names)!r}",
+                todo="Select the columns by name first.",
+            )
+        data = stored(matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        return linear_scores(data, self.coef, self.intercept)
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """Probabilities of the classes from their log-odds, (n, n_classes).
+
+    Examples
+    --------
+    >>> softmax(np.array([[0.0, 0.0], [0.0, 1000.0]]))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _first_other(names: Sequence[str], wanted: tuple[str, ...] | None) -> str:
+    """The first name that differs from the wanted one."""
+    pairs = zip(names, wanted or (), strict=False)
+    return next((name for name, other in pairs if name != other), "")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RegressionModel(LinearBase):
+    """A fitted linear regression.
+
+    Parameters
+    ----------
+    loss : str or loss object
+        Its inverse link turns scores into predictions.
+    coef, intercept, feature_names, schema, n_threads, who
+        As in `LinearBase`, with one score.
+    """
+
+    loss: Any = "squared"
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predicted target."""
+        return resolve_loss(self.who, self.loss).response(self.scores(X).ravel())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearModel(LinearBase):
+    """A fitted linear classifier: scores, labels, probabilities and the metric it was trained for.
+
+    Parameters
+    ----------
+    classes : array
+        Labels in increasing order.
+    threshold : (k,) array
+        Already subtracted from the intercept.
+    calibrators : sequence of calibrators, optional
+        One per score; without them there are no probabilities.
+    positive : int
+        Position of the positive one of two classes, for the metric, the threshold and the
+        calibrator. Decision values are always those of the second class.
+    metric, surrogate, average
+        What `score` measures, as in `auctor.MetricClassifier`.
+    coef, intercept, feature_names, schema, n_threads, who
+        As in `LinearBase`; k is 1 for two classes, else the number of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = LinearModel(
+    ...     coef=np.array([[1.0, -1.0]]),
+    ...     intercept=np.array([-0.5]),
+    ...     classes=np.array(["no", "yes"]),
+    ...     threshold=np.array([0.5]),
+    ... )
+    >>> model.predict([[2.0, 0.0], [0.0, 2.0]]).tolist()
+    ['yes', 'no']
+    """
+
+    classes: Array
+    threshold: FloatArray
+    calibrators: Sequence[Calibrator] | None = None
+    metric: Any = "auc"
+    surrogate: str = "auto"
+    average: str = "macro"
+    positive: int = 1
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two classes."""
+        return bool(self.classes.size == 2)
+
+    @property
+    def sign(self) -> float:
+        """-1 where the positive class is the first of two, else 1."""
+        return sign_of(self.classes, self.positive)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the model gives probabilities: it is calibrated, or its scores are log-odds."""
+        return self.calibrators is not None
+
+    @property
+    def joint(self) -> bool:
+        """Whether the scores are log-odds of several classes that were trained jointly."""
+        several = not self.binary and self.calibrators is not None
+        return several and all(one == LOG_ODDS for one in self.calibrators or ())
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
+        scores = self.scores(X)
+        return scores.ravel() if self.binary else scores
+
+    def predict(self, X: Any) -> Array:
+        """Labels: by the threshold for two classes, by the highest score for more."""
+        return self.labels_at(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes, (n, n_classes)."""
+        return self.probabilities_at(self.decision_function(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """The metric, greater is better; see `score_at`."""
+        return self.score_at(self.decision_function(X), np.asarray(y), sample_weight, groups)
+
+    # --- from decision values -----------------------------------------------------------------
+
+    def labels_at(self, decision: FloatArray) -> Array:
+        """Predicted labels from decision values."""
+        if decision.ndim == 1:
+            best = np.where(self.positive_scores(decision) > 0.0, self.positive, 1 - self.positive)
+        else:
+            best = decision.argmax(axis=1)
+        labels: Array = self.classes[best.astype(np.intp)]
+        return labels
+
+    def positive_scores(self, decision: FloatArray) -> FloatArray:
+        """Decision values with the sign of the positive one of two classes."""
+        return self.sign * decision
+
+    def probabilities_at(self, decision: FloatArray) -> FloatArray:
+        """Probabilities (n, n_classes) from decision values."""
+        if self.calibrators is None:
+            raise ParameterError(
+                self.who,
+                needs="a calibrated model, or one trained on log_loss, for probabilities",
+                got=f"metric={self.metric!r} without calibration",
+                todo="Fit it with {option}.",
+                option=Option("calibrate", "sigmoid"),
+            )
+        # Calibrators take scores before the threshold was subtracted.
+        columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
+        if self.joint:
+            return softmax(columns)
+        columns = self.sign * columns
+        shares = joint_probabilities(self.calibrators, columns)
+        return shares[:, ::-1] if columns.shape[1] == 1 and not self.positive else shares
+
+    def score_at(
+        self, decision: FloatArray, y: Array, sample_weight: Any = None, groups: Any = None
+    ) -> float:
+        """The metric of decision values, greater is better.
+
+        Costs and log-loss are returned with a minus sign, error rates as one minus the rate. With
+        ``groups`` it is the weighted mean over the groups in which the metric is defined. Several
+        classes are averaged by ``average``. The ranking is that of the decision values, after the
+        thresholds are subtracted: only then are the scores of several classes comparable.
+        """
+        chosen = resolve_metric(self.who, self.metric, self.surrogate)
+        y = self._one_per_row(y, decision.shape[0])
+        if chosen.name == "error" and groups is None:
+            # Plain accuracy, also with labels that the model does not know: these are errors.
+            right = self.labels_at(decision) == y
+            if sample_weight is None:
+                return float(np.mean(right))
+            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+            return float(np.average(right, weights=weight))
+        y = known_labels(self.who, y, self.classes)
+        if chosen.joint(self.classes.size):
+            return self._minus_log_loss(decision, y, sample_weight)
+        scores = self._judged(decision, chosen)
+        if decision.ndim == 1:
+            hits, scores = y == self.classes[self.positive], self.positive_scores(scores)
+            return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
+        hits = y[:, None] == self.classes
+        return self._joined(chosen.measure, hits, scores, groups, sample_weight)
+
+    def _minus_log_loss(self, decision: FloatArray, y: Array, sample_weight: Any) -> float:
+        """Mean logarithm of the probability of the true class; ignores groups and ``average``."""
+        own = np.searchsorted(self.classes, y)
+        shares = softmax(decision + self.threshold)
+        if self.calibrators is not None:
+            shares = self.probabilities_at(decision)
+        weight = None
+        if sample_weight is not None:
+            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+        likely = np.maximum(shares[np.arange(own.size), own], np.finfo(np.float64).eps)
+        return float(np.average(np.log(likely), weights=weight))
+
+    def _one_per_row(self, y: Array, n: int) -> Array:
+        """The labels, if there is one for each of n rows."""
+        if y.shape != (n,):
+            raise DataError(
+                self.who,
+                needs=f"one label for each of the {n} rows",
+                got=f"shape {y.shape}",
+                todo="Pass X and y of equal length.",
+            )
+        return y
+
+    def _judged(self, decision: FloatArray, chosen: Chosen) -> FloatArray:
+        """Input of the measure: log-odds, predicted labels as 1 and -1, or decision values."""
+        if chosen.by_level:
+            return decision + (self.threshold[0] if decision.ndim == 1 else self.threshold)
+        if chosen.by_label and decision.ndim == 2:
+            best = decision.argmax(axis=1)[:, None] == np.arange(self.classes.size)
+            return np.where(best, 1.0, -1.0)
+        return decision
+
+    def _joined(
+        self, measure: Measure, hits: Array, scores: FloatArray, groups: Any, weight: Any
+    ) -> float:
+        """Average of the metric over classes; ``hits`` and ``scores`` have a column for each."""
+        n, k = scores.shape
+        if self.average == "micro":  # all (row, class) pairs as one binary problem
+            every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
+            flat = hits.ravel(), scores.ravel()
+            return metrics.by_group(measure, *flat, every[0], weight=every[1])
+        values = [
+            metrics.by_group(measure, hit, column, groups, weight=weight)
+            for hit, column in zip(hits.T, scores.T, strict=True)
+        ]
+        if self.average == "macro":
+            return float(np.mean(values))
+        # "weighted": by the weight of the rows of each class.
+        share = (np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)) @ hits
+        return float(np.average(values, weights=share))

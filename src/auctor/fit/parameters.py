@@ -1,0 +1,207 @@
+"""The parameters of a fit, with the names that users type, and their checks.
+
+The estimators inherit these dataclasses, so that a parameter and its default are written once. A
+training function takes an instance of these classes, never an estimator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import Option, ParameterError
+from auctor.core.protocols import Penalty
+from auctor.core.rng import as_rng
+from auctor.fit.calibrate import KINDS
+from auctor.fit.metric import resolve_cut, resolve_metric
+from auctor.fit.registry import resolve_loss, resolve_penalty
+from auctor.minimise import check_solver
+from auctor.solvers.registry import SOLVERS
+
+#: Ways to average a metric over several classes.
+AVERAGES = ("macro", "micro", "weighted")
+#: Rules that pick a strength from the mean scores over the folds.
+RULES = ("best", "one_standard_error")
+#: Largest ``n_threads`` in a model file, more than any machine has. Set by hand: a damaged or
+#: malicious file must not start millions of threads.
+MOST_THREADS = 4096
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearParameters:
+    """Parameters of every linear fit; `auctor.MetricClassifier` describes them."""
+
+    #: Name of the estimator that has these parameters, and of its kind in model files.
+    estimator_name: ClassVar[str] = "MetricClassifier"
+    penalty: Any = "l2"
+    strength: float = 1e-4
+    l1_ratio: float | None = None
+    solver: Any = "auto"
+    fit_intercept: bool = True
+    standardise: bool | str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_seconds: float | None = None
+    n_threads: int | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RegressorParameters(LinearParameters):
+    """Parameters of `auctor.LinearRegressor`."""
+
+    estimator_name: ClassVar[str] = "LinearRegressor"
+    loss: Any = field(default="squared", kw_only=False)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassifierParameters(LinearParameters):
+    """Parameters of `auctor.MetricClassifier`."""
+
+    metric: Any = field(default="auc", kw_only=False)
+    surrogate: str = "auto"
+    threshold: float | str = "auto"
+    threshold_cv: int | None = None
+    class_weight: Any = None
+    calibrate: str | None = None
+    average: str = "macro"
+    pos_label: Any = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SearchParameters(ClassifierParameters):
+    """Parameters of `auctor.MetricClassifierCV`, which picks the strength by cross-validation."""
+
+    estimator_name: ClassVar[str] = "MetricClassifierCV"
+    strength: float = field(default=1.0, init=False)
+    strengths: Any = None
+    n_strengths: int | None = None
+    ratio: float | None = None
+    cv: Any = 5
+    scoring: Any = None
+    rule: str = "best"
+    refit: bool = True
+
+
+class Parameters(Protocol):
+    """A dataclass of parameters, of a linear fit or another one."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+def parameters_of(kind: type[P], source: Parameters) -> P:
+    """An instance of ``kind`` with the values of an object that has at least its fields.
+
+    Examples
+    --------
+    >>> parameters_of(LinearParameters, ClassifierParameters("f1", tol=0.1)).tol
+    0.1
+    """
+    named = {one.name: getattr(source, one.name) for one in fields(kind) if one.init}
+    return kind(**named)
+
+
+def check_linear(who: str, given: LinearParameters) -> None:
+    """Raise for invalid values of the parameters that every fit has."""
+    if isinstance(given.strength, str):
+        raise ParameterError(
+            who,
+            needs="{option2} to be a number",
+            got=f"{given.strength!r}",
+            todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
+            option=(Option("strength", 1e-4), Option("strength", bare=True)),  # an example
+        )
+    check_real(who, "strength", given.strength, low=0.0)
+    check_real(who, "tol", given.tol, low=0.0)
+    check_int(who, "max_iter", given.max_iter, low=1)
+    check_int(who, "verbose", given.verbose)
+    for name in ("fit_intercept", "warm_start"):
+        check_bool(who, name, getattr(given, name))
+    if isinstance(given.standardise, str):
+        check_choice(who, "standardise", given.standardise, ("auto",))
+    else:
+        check_bool(who, "standardise", given.standardise)
+
+
+def check_regressor(who: str, given: RegressorParameters) -> None:
+    """Raise for invalid parameters of a regressor."""
+    check_linear(who, given)
+    check_work(who, given)
+    resolve_loss(who, given.loss)
+    resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+
+
+def check_classifier(who: str, given: ClassifierParameters) -> None:
+    """Raise for invalid parameters of a classifier."""
+    check_linear(who, given)
+    if given.surrogate != "exact":  # whose solver needs no derivatives: see `check_maximiser`
+        check_work(who, given)
+    resolve_metric(who, given.metric, given.surrogate)
+    resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+    if states_cut(given):
+        resolve_cut(who, given.threshold)
+    if given.threshold_cv is not None:
+        check_int(who, "threshold_cv", given.threshold_cv, low=2)
+    if given.calibrate is not None:
+        check_choice(who, "calibrate", given.calibrate, tuple(KINDS))
+    check_choice(who, "average", given.average, AVERAGES)
+
+
+def check_search(who: str, given: SearchParameters) -> None:
+    """Raise for invalid parameters of a search for the strength."""
+    check_classifier(who, given)
+    if given.n_strengths is not None:
+        check_int(who, "n_strengths", given.n_strengths, low=1)
+    check_choice(who, "rule", given.rule, RULES)
+    if given.ratio is not None:
+        check_real(who, "ratio", given.ratio, low=0.0, high=1.0, open_low=True, open_high=True)
+    check_bool(who, "refit", given.refit)
+    unit_penalty(who, given)
+
+
+def check_work(who: str, given: LinearParameters) -> None:
+    """Raise for an unknown solver or too many threads."""
+    check_solver(who, given.solver, SOLVERS)
+    if given.n_threads is not None:
+        count = check_int(who, "n_threads", given.n_threads, low=1)
+        check_real(who, "n_threads", count, high=MOST_THREADS)
+
+
+def check_bool(who: str, name: str, value: object) -> None:
+    """Raise for a value that is neither a bool nor an int."""
+    if not isinstance(value, bool | np.bool_ | int):
+        raise ParameterError(
+            who,
+            needs="{option} to be True or False",
+            got=f"{value!r}",
+            todo="Pass a bool.",
+            option=Option(name, bare=True),
+        )
+
+
+def states_cut(given: ClassifierParameters) -> bool:
+    """Whether ``threshold`` is given, instead of "auto", the rule of the metric."""
+    return not (isinstance(given.threshold, str) and given.threshold == "auto")
+
+
+def unit_penalty(who: str, given: LinearParameters) -> Penalty:
+    """The penalty with a strength of one, which paths multiply by their strengths."""
+    return resolve_penalty(who, given.penalty, 1.0, given.l1_ratio).with_strength(1.0)
+
+
+def generator(given: LinearParameters) -> np.random.Generator:
+    """Random generator of one fit; without ``random_state`` the seed is 0, for repeatable fits."""
+    return as_rng(0 if given.random_state is None else given.random_state)
+
+
+def fold_seed(given: LinearParameters) -> int:
+    """Seed for splitting rows into folds."""
+    return int(generator(given).integers(2**31))

@@ -1,0 +1,319 @@
+"""From a table to training rows and held-out rows, with as few copies as possible."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.core.errors import DataError, Option
+from auctor.core.types import Array, IntArray
+from auctor.data.preparation import split_rows
+from auctor.fit.targets import positive_code
+from auctor.tables.read import Table
+from auctor.tables.schema import Schema
+
+#: Vectors of one float per column that training needs at least: the weights, their gradient, the
+#: step and the history of a quasi-Newton solver. Set by hand, a low estimate: wider files are
+#: refused before memory runs out.
+VECTORS_PER_COLUMN = 10
+
+
+class Parts(NamedTuple):
+    """Training rows and test rows, which are the same if none are held out.
+
+    ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``, ``positive`` the
+    position of the positive one of two classes. ``test_rows`` are the positions of the test rows
+    in their file; ``None`` means all rows, in their order.
+    """
+
+    train: Any
+    train_labels: Array
+    test: Any
+    test_codes: IntArray
+    classes: Array
+    schema: Schema
+    columns: tuple[Any, ...]
+    held_out: bool
+    positive: int = 1
+    test_rows: IntArray | None = None
+
+    @property
+    def pos_label(self) -> Any:
+        """The positive one of two classes; ``None`` where there are more classes."""
+        return self.classes.tolist()[self.positive] if self.classes.size == 2 else None
+
+    def counts(self) -> dict[str, int]:
+        """Numbers of rows, positives and columns."""
+        train_positives = np.count_nonzero(self.train_labels == self.classes[self.positive])
+        return {
+            "train_rows": int(self.train_labels.size),
+            "train_positives": int(train_positives),
+            "test_rows": int(self.test_codes.size),
+            "test_positives": int(np.count_nonzero(self.test_codes == self.positive)),
+            "n_columns": int(self.train.shape[1]),
+        }
+
+
+def prepare(
+    table: Table,
+    test: Table | None = None,
+    *,
+    share: float = 0.2,
+    seed: int = 0,
+    pos_label: Any = None,
+    source: str = "the table",
+    who: str = "prepare",
+) -> Parts:
+    r"""Rows to train on and rows to measure on.
+
+    Parameters
+    ----------
+    table : Table
+        From `auctor.tables.read_table`. Where rows are held out, its matrix is split in place and
+        must not be used again.
+    test : Table, optional
+        Rows to measure on, read with the schema of the first table.
+    share : float
+        Without ``test``: the share of the rows of every class to hold out; with 0 the training
+        rows are measured on.
+    seed : int
+        Seed of the choice of held-out rows.
+    pos_label : label, optional
+        The positive class, or its text; by default as in `auctor.MetricClassifier`.
+    source, who : str
+        Names of the table and of the caller in error messages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from auctor.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     _ = path.write_text("a,label\n1,0\n2,1\n3,0\n4,1\n")
+    ...     parts = prepare(read_table(path), share=0.5)
+    >>> parts.train.shape, parts.test.shape, parts.classes
+    ((2, 1), (2, 1), array([0, 1]))
+    """
+    matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
+    labels = check_labels(table, source, who=who)
+    classes = np.unique(labels)
+    codes = codes_of(labels, classes, who=who)
+    positive = positive_code(who, classes, codes, pos_label=pos_label)
+    if test is not None:
+        codes = codes_of(np.asarray(test.labels), classes, who=who)
+        check_classes(codes, classes, who=who)
+        return Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True, positive)
+    if share == 0.0:
+        return Parts(matrix, labels, matrix, codes, classes, schema, columns, False, positive)
+    rows, held = hold_out(labels, share, seed, who=who)
+    matrix, rest = split_rows(matrix, held)
+    return Parts(
+        matrix, labels[rows], rest, codes[held], classes, schema, columns, True, positive, held
+    )
+
+
+def check_labels(table: Table, source: str, *, who: str) -> Array:
+    """The labels of a table, see `tidy_labels`; raises if a classifier cannot be trained on it."""
+    labels = tidy_labels(np.asarray(table.labels), who=who)
+    check_whole(labels, source, who=who)
+    check_width(table.matrix.shape[1], table.schema.first_index, who=who)
+    classes = np.unique(labels)
+    if classes.size < 2:
+        raise DataError(
+            who,
+            needs="at least two classes",
+            got=f"only {classes.tolist()[0]!r} in {source}",
+            todo="Check the label column.",
+        )
+    return labels
+
+
+def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
+    """Raise if the rows to measure on lack a class."""
+    absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
+    if absent:
+        raise DataError(
+            who,
+            needs="rows of every class to measure on",
+            got=f"none of {absent[0]!r}",
+            todo="Pass a file that has some.",
+        )
+
+
+def tidy_labels(labels: Array, *, who: str) -> Array:
+    """Labels with whole numbers as integers; raises for numbers mixed with text.
+
+    Examples
+    --------
+    >>> tidy_labels(np.array([1.0, -1.0]), who="auctor train")
+    array([ 1, -1])
+    >>> tidy_labels(np.array(["1", "no"]), who="auctor train")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.DataError: auctor train needs labels of one kind; got numbers and text: '1' and 'no'. Correct the label column.
+    """  # noqa: E501
+    if labels.dtype.kind == "f":
+        # Beyond 2^53 not every integer is a float, and labels could collide.
+        whole = np.isfinite(labels).all() and (labels == np.rint(labels)).all()
+        return labels.astype(np.int64) if whole and np.abs(labels).max() < 2**53 else labels
+    if labels.dtype.kind in "OU":
+        kinds = {_is_number(label): label for label in np.unique(labels.astype(str)).tolist()}
+        if len(kinds) == 2:
+            raise DataError(
+                who,
+                needs="labels of one kind",
+                got=f"numbers and text: {kinds[True]!r} and {kinds[False]!r}",
+                todo="Correct the label column.",
+            )
+        return labels.astype(str)
+    return labels
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_whole(labels: Array, source: str, *, who: str) -> None:
+    """Raise for labels that are numbers with a fractional part.
+
+    Examples
+    --------
+    >>> check_whole(np.array([0.5, 1.0]), "rows.csv", who="auctor train")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.DataError: auctor train needs whole numbers or text as labels; got 0.5 in rows.csv. Check that label names the right column.
+    """  # noqa: E501
+    wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
+    if wrong.size:
+        raise DataError(
+            who,
+            needs="whole numbers or text as labels",
+            got=f"{wrong[0]:g} in {source}",
+            todo="Check that {option} names the right column.",
+            option=Option("label", bare=True),
+        )
+
+
+def check_width(n_columns: int, first_index: int | None, *, who: str) -> None:
+    """Raise for so many columns that a solver's vectors do not fit into memory."""
+    most = memory() // (VECTORS_PER_COLUMN * 8)
+    if n_columns > most:
+        last = n_columns - 1 + (first_index or 0)
+        raise DataError(
+            who,
+            needs=f"at most {most:,} columns to fit the memory",
+            got=f"{n_columns:,} (the largest index is {last})",
+            todo="Number the columns without gaps.",
+        )
+
+
+def memory() -> int:
+    """Bytes of memory of the machine, or of its container if that is less."""
+    try:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return sys.maxsize
+    try:
+        return min(size, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):
+        return size
+
+
+def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
+    """Positions of labels in the classes of a model; raises for missing or unknown labels.
+
+    Examples
+    --------
+    >>> codes_of(np.array([1.0, -1.0, 1.0]), np.array([-1, 1]), who="auctor evaluate")
+    array([1, 0, 1])
+    """
+    numbers = classes.dtype.kind in "iufb"
+    table = classes if numbers else classes.astype(str)
+    found = tidy_labels(labels, who=who)
+    if found.dtype.kind == "f" and (missing := int(np.isnan(found).sum())):
+        raise DataError(
+            who,
+            needs="a label in every row",
+            got=f"{missing} missing of {found.size}",
+            todo="Drop such rows, or pass {option} with another column.",
+            option="label",
+        )
+    if numbers and found.dtype.kind not in "iufb":
+        # The model's labels are numbers, those of the file text: read the text as numbers.
+        text = np.unique(found)
+        if not all(map(_is_number, text.tolist())):
+            raise _unknown(classes, text, who)
+        found = found.astype(np.float64)
+    elif not numbers:
+        found = found.astype(str)
+    # Binary search for every label, then a check that the nearest class is equal.
+    order = np.argsort(table, kind="stable")
+    place = np.searchsorted(table, found, sorter=order).clip(max=table.size - 1)
+    codes: IntArray = order[place]
+    wrong = table[codes] != found
+    if wrong.any():
+        raise _unknown(classes, np.unique(found[wrong]), who)
+    return codes
+
+
+def _unknown(classes: Array, found: Array, who: str) -> DataError:
+    return DataError(
+        who,
+        needs=f"labels that the model knows ({_listed(classes)})",
+        got=f"{_listed(found)}",
+        todo="Drop those rows, or train with them.",
+    )
+
+
+def _listed(values: Array) -> str:
+    shown = ", ".join(repr(value) for value in values[:5].tolist())
+    return f"{shown}, ..." if values.size > 5 else shown
+
+
+def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntArray, IntArray]:
+    """Indices of training rows and of held-out rows, the same share of every class, sorted.
+
+    Examples
+    --------
+    >>> train, test = hold_out(np.array([0, 0, 0, 0, 1, 1]), 0.25, 0, who="auctor train")
+    >>> train.size, test.size
+    (4, 2)
+    """
+    rng = np.random.default_rng(seed)
+    classes, codes = np.unique(labels, return_inverse=True)
+    held = np.zeros(labels.size, dtype=bool)
+    for position, name in enumerate(classes.tolist()):
+        rows = np.flatnonzero(codes == position)
+        if rows.size < 2:
+            raise DataError(
+                who,
+                needs="two rows of every class to hold some out",
+                got=f"one of {name!r}",
+                todo="Drop that class, or set {option}.",
+                option=Option("share", 0),
+            )
+        count = min(max(1, round(share * rows.size)), rows.size - 1)
+        held[rng.choice(rows, size=count, replace=False)] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> None:
+    """Raise for columns with NaN, infinity or a sum that overflows, and name them."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(matrix.sum(axis=0)))
+    if bad.size:
+        found = bad if names is None else np.array(names, dtype=object)[bad]
+        raise DataError(
+            who,
+            needs="finite values",
+            got=f"infinity, NaN or a sum that overflows in column {_listed(found)}",
+            todo="Correct these values, or drop the column.",
+        )

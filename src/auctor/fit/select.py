@@ -1,0 +1,379 @@
+"""Cross-validation that picks the strength of the penalty and the surrogate."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
+from auctor.core.protocols import Penalty
+from auctor.core.result import Solution
+from auctor.core.types import FloatArray, Target
+from auctor.core.watching import tell_stage
+from auctor.fit.fold_scores import FoldScorer, Judge, OutOfTimeError, Split
+from auctor.fit.linear import Trained, model_from, train_classifier
+from auctor.fit.metric import resolve_metric
+from auctor.fit.parameters import (
+    ClassifierParameters,
+    SearchParameters,
+    parameters_of,
+    unit_penalty,
+)
+from auctor.fit.scale import scaled_rows, to_data_units
+from auctor.fit.solve import class_problems, stacked
+from auctor.fit.surrogate import RIVAL_FACTORS, RIVAL_FOLDS, contest, contestants, default_surrogate
+from auctor.fit.targets import Rows, targets_of
+from auctor.fit.validation_curve import Budget, ValidationCurve
+from auctor.solvers import strength_max
+from auctor.solvers.sparse.path import check_strengths
+
+#: Smallest over largest default strength for penalties that make models sparse; set by hand to the
+#: usual ratio of lasso paths: below it nearly all columns are in the model.
+KINKED_RATIO = 1e-3
+#: Smallest over largest default strength for smooth penalties, from weights of almost zero to
+#: almost no penalty for columns of any scale. Set by hand; defaults.md measures the whole search.
+SMOOTH_RATIO = 1e-7
+#: Strengths, at most, by which a search extends its default range on either side. Set by hand: each
+#: costs a fit per fold.
+MAX_EXTENSIONS = 3
+#: Folds on which every strength of the coarse grid is scored, at least; only the best strengths are
+#: scored on the others. Set by hand: with one fold, chance drops good strengths.
+FIRST_FOLDS = 2
+#: Rows of the rarest class that these first folds hold out together, if there are enough. Set by
+#: hand: with fewer, the order of the strengths is mostly chance; with more, searches are slower.
+ENOUGH_RARE_ROWS = 100
+#: Strengths of the coarse grid that are scored on the other folds. Set by hand: the best one and
+#: usually its two neighbours.
+SURVIVORS = 3
+#: Standard errors by which a strength must be behind the best to be dropped early. Set by hand to
+#: the usual two.
+CLEAR_ERRORS = 2.0
+#: Tolerance of fits inside a search, relative to the loss of the best constant score. Set by hand:
+#: held-out scores of such models differ from those at the optimum by less than their sampling
+#: noise.
+SEARCH_TOL = 1e-3
+#: Share of ``max_seconds`` that a search may take; the final fit has the rest. Set by hand.
+SEARCH_SHARE = 0.6
+
+
+@dataclass(eq=False)
+class StrengthSearch:
+    """A search for the strength with the best mean score over folds.
+
+    By default the search goes from coarse to fine. A grid of decades is scored on the first two
+    folds, or on as many as hold out enough rows of the rarest class, and is extended where scores
+    rise at its end. Its best three strengths are scored on the other folds, as long as they are not
+    clearly worse than the best. Last come the strengths half a step on either side of the best. If
+    the user passes strengths, or their number, every strength is scored on every fold.
+
+    Parameters
+    ----------
+    who : str
+        Name used in messages.
+    given : SearchParameters
+        Checked already.
+    rows : Rows
+    splits : sequence of (train, test) rows, optional
+        Folds; by default ``given.cv`` stratified ones.
+    judge : callable, optional
+        Scores a model on rows, greater is better; by default the metric is used.
+
+    Attributes
+    ----------
+    strengths : array
+        Candidates, decreasing.
+    scores : (folds, strengths) array
+        NaN where a strength was dropped, the time ended or the metric is not defined.
+    best_index : int
+        Position of the chosen strength.
+    surrogate : str
+        Name of the surrogate that was chosen.
+    trained : Trained or None
+        The model: fitted to all rows at the chosen strength, or to the training rows of a fold if
+        the search was interrupted; ``None`` without ``refit``.
+    warnings : list of Warning
+        Warnings for the user.
+    """
+
+    who: str
+    given: SearchParameters
+    rows: Rows
+    splits: Sequence[Split] | None = None
+    judge: Judge | None = None
+    strengths: FloatArray = field(init=False)
+    scores: FloatArray = field(init=False)
+    best_index: int = field(init=False)
+    trained: Trained | None = field(init=False, default=None)
+    warnings: list[Warning] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.start = time.perf_counter()
+        given = self.given
+        raw, self.rows = self.rows, scaled_rows(given, self.rows)
+        self.penalty: Penalty = unit_penalty(self.who, given)
+        self.stated = given.strengths is not None or given.n_strengths is not None
+        self.names: tuple[str, ...] = (given.surrogate,)
+        if not self.stated and self.rows.groups is None:
+            self.names = contestants(given.metric, given.surrogate)
+        seconds = math.inf if given.max_seconds is None else given.max_seconds
+        end = self.start + SEARCH_SHARE * seconds
+        self.scorer = FoldScorer(
+            self.who, given, self.rows, raw, splits=self.splits, judge=self.judge, end=end
+        )
+        self.curve = self._curve(self.names[0])
+        self.strengths = self._candidates()
+
+    @property
+    def strength(self) -> float:
+        """The chosen strength."""
+        return float(self.strengths[self.best_index])
+
+    @property
+    def surrogate(self) -> str:
+        """Name of the chosen surrogate."""
+        return default_surrogate(self.given.metric, self.curve.name)
+
+    def run(self, previous: Sequence[Solution | None] | None = None) -> None:
+        """Score strengths on folds, then fit to all rows.
+
+        On an interrupt the best model so far is kept in ``trained`` and the interrupt is raised.
+        """
+        try:
+            try:
+                self._search()
+            except OutOfTimeError:
+                self.warnings.append(
+                    ConvergenceWarning(
+                        self.who,
+                        does="ran out of time before every strength was scored, and takes the "
+                        "best so far",
+                        todo="Increase {option}.",
+                        option=Option("max_seconds", bare=True),
+                    )
+                )
+            self._pick_best()
+            self._warn_of_edge()
+            if self.given.refit:
+                self.trained = self._train(previous)
+        except KeyboardInterrupt:
+            self._keep_best()
+            raise
+        self._report()
+
+    # --- the search ---------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        """Score strengths of the first surrogate, then compare it with the other surrogates."""
+        folds = range(len(self.scorer.folds))
+        if self.stated:
+            points = len(folds) * self.strengths.size
+            budget = Budget(self.given.tol, self.given.max_iter, len(folds), points)
+            self.curve.add(folds, self.strengths.tolist(), budget)
+            return
+        rivals, first = len(self.names) - 1, self._first_folds()
+        budget = Budget(
+            max(self.given.tol, SEARCH_TOL),
+            self.given.max_iter,
+            planned=2 * len(folds) + rivals * RIVAL_FOLDS,
+            # The coarse grid, a few strengths of every rival, the best of the grid on the other
+            # folds, and two strengths beside the best.
+            points=first * self.strengths.size
+            + RIVAL_FOLDS * rivals * len(RIVAL_FACTORS)
+            + SURVIVORS * (len(folds) - first)
+            + 2 * len(folds),
+        )
+        self._coarse_to_fine(budget)
+        rows = self.rows.matrix.shape
+        for name in self.names[1:]:
+            self.curve = contest(self.curve, self._curve(name), budget, rows, who=self.who)
+
+    def _coarse_to_fine(self, budget: Budget) -> None:
+        """Score the coarse grid, extend it, thin it out over the folds, refine it at the best."""
+        curve, who = self.curve, self.who
+        folds = list(range(len(self.scorer.folds)))
+        first, later = folds[: self._first_folds()], folds[self._first_folds() :]
+        curve.add(first, self.strengths.tolist(), budget)
+        step = float(self.strengths[0] / self.strengths[1])
+        # Extend the grid while its best strength is at an end. Sparse models need no larger
+        # strengths: the first one of the grid makes all weights zero.
+        for _ in range(MAX_EXTENSIONS):
+            best, tried = curve.best(who), curve.strengths
+            if curve.flat_edge(best):
+                break
+            if best == 0 and self.penalty.smooth:
+                curve.add(first, [float(tried[0]) * step], budget)
+            elif best == tried.size - 1:
+                curve.add(first, [float(tried[-1]) / step], budget)
+            else:
+                break
+        # The rule of one standard error needs all strengths; "best" only the leading ones.
+        kept = curve.strengths.tolist()
+        if self.given.rule == "best":
+            order = np.argsort(-np.nan_to_num(curve.means(), nan=-np.inf), kind="stable")
+            kept = curve.strengths[order[:SURVIVORS]].tolist()
+        for fold in later:
+            curve.add([fold], kept, budget)
+            kept = self._undecided(kept)
+        # Half a step of the geometric grid on either side of the best.
+        found = float(curve.strengths[curve.best(who)])
+        neighbours = [found * math.sqrt(step), found / math.sqrt(step)]
+        curve.add(sorted(curve.table[found]), neighbours, budget)
+
+    def _first_folds(self) -> int:
+        """Number of folds for the coarse grid: more where the rarest class has few rows in each."""
+        total = len(self.scorer.folds)
+        rarest = int(np.bincount(self.rows.codes, minlength=self.rows.classes.size).min())
+        return min(total, max(FIRST_FOLDS, math.ceil(ENOUGH_RARE_ROWS * total / max(rarest, 1))))
+
+    def _undecided(self, kept: list[float]) -> list[float]:
+        """Those strengths whose mean is within `CLEAR_ERRORS` standard errors of the best."""
+        if self.given.rule != "best":
+            return kept
+        curve = self.curve
+        scores, all_of = curve.scores(), curve.strengths.tolist()
+        best = curve.best(self.who)
+        left = []
+        for strength in kept:
+            mean, error = curve.lead(best, scores[:, all_of.index(strength)])
+            if mean <= CLEAR_ERRORS * error:
+                left.append(strength)
+        return left
+
+    def _curve(self, name: str) -> ValidationCurve:
+        """A curve without scores for the surrogate of this name."""
+        chosen = resolve_metric(self.who, self.given.metric, name)
+        return ValidationCurve(self.scorer, chosen, self.penalty, name)
+
+    def _candidates(self) -> FloatArray:
+        """The strengths to try first, decreasing."""
+        given, rows, chosen = self.given, self.rows, self.curve.chosen
+        if given.strengths is not None:
+            return check_strengths(self.who, given.strengths)
+        data = rows.data(given.n_threads)
+        if self.penalty.smooth:
+            # The mean squared norm of a row: the sum of the columns' mean squares.
+            share = Target(np.empty(data.n_rows), rows.weight).share
+            top = float(data.square_gradient(share).sum())
+            ratio, per_decade = SMOOTH_RATIO, 1.0
+        else:
+            # The smallest strength at which all weights of all classes are zero.
+            targets = targets_of(self.who, given.class_weight, rows, chosen)
+            intercept = bool(given.fit_intercept)
+            problems = class_problems(chosen, self.penalty, data, targets, intercept)
+            top = max(map(strength_max, problems))
+            ratio, per_decade = KINKED_RATIO, 2.0
+        top = top if top > 0.0 else 1.0  # uninformative columns: any strength will do
+        ratio = given.ratio or ratio
+        count = given.n_strengths
+        if count is None:
+            count = max(3, 1 + round(-per_decade * math.log10(ratio)))
+        return np.geomspace(top, top * ratio, count)
+
+    # --- choice and final fit -----------------------------------------------------------------
+
+    def _pick_best(self) -> None:
+        """Pick the best of the scored strengths; the middle one if none was scored in time."""
+        curve = self.curve
+        if not curve.table:
+            self.scores = np.full((len(self.scorer.folds), self.strengths.size), np.nan)
+            self.best_index = self.strengths.size // 2
+            return
+        best = (curve.best if self.given.rule == "best" else curve.simplest)(self.who)
+        if self.given.rule == "best" and not self.stated:
+            best = curve.off_edge(best)
+        chosen = float(curve.strengths[best])
+        # Strengths that the user passed appear in the results even where they have no score.
+        tried = set(curve.table) | (set(self.strengths.tolist()) if self.stated else set())
+        scored = dict(zip(curve.strengths.tolist(), curve.scores().T, strict=True))
+        self.strengths = np.array(sorted(tried, reverse=True))
+        unknown = np.full(len(self.scorer.folds), np.nan)
+        self.scores = np.column_stack([scored.get(s, unknown) for s in self.strengths.tolist()])
+        self.best_index = self.strengths.tolist().index(chosen)
+
+    def _warn_of_edge(self) -> None:
+        """Warn if the best strength is the first or last one tried and scores still rise there."""
+        curve = self.curve
+        if self.strength not in curve.table:
+            return
+        at = curve.strengths.tolist().index(self.strength)
+        if self.given.rule != "best" or not curve.rising_edge(at):
+            return
+        if at == 0 and not self.penalty.smooth and not self.stated:
+            self.warnings.append(
+                DataWarning(
+                    self.who,
+                    does=f"chose the strength {self.strength:.3g}, at which almost no column is "
+                    "in the model: with smaller strengths the held-out scores fall",
+                    todo="Look for columns that tell more about the label.",
+                )
+            )
+            return
+        end, further = ("largest", "larger") if at == 0 else ("smallest", "smaller")
+        self.warnings.append(
+            DataWarning(
+                self.who,
+                does=f"chose the {end} strength that it tried, {self.strength:.3g}, and scores "
+                "still rise there",
+                todo=f"Pass {{option}} with {further} values, or look for a column that gives the "
+                "label away.",
+                option=Option("strengths", bare=True),
+            )
+        )
+
+    def _train(self, previous: Sequence[Solution | None] | None) -> Trained:
+        """Fit to all rows at the chosen strength, within the remaining time."""
+        tell_stage("fit", 1, 1)
+        left = self.given.max_seconds
+        if left is not None:
+            left = max(self.start + left - time.perf_counter(), 0.0)
+        given = replace(
+            parameters_of(ClassifierParameters, self.given),
+            penalty=self.penalty.with_strength(self.strength),
+            surrogate=self.curve.name,
+            l1_ratio=None,
+            max_seconds=left,
+        )
+        trained = train_classifier(self.who, given, self.rows, previous)
+        # The model keeps the surrogate that the user passed, such as "auto".
+        return replace(trained, model=replace(trained.model, surrogate=self.given.surrogate))
+
+    def _keep_best(self) -> None:
+        """Keep a model of an interrupted search: that of a fold at the best strength."""
+        try:
+            self._pick_best()
+        except DataError:
+            return
+        found = self.curve.table.get(self.strength)
+        if not found:
+            return
+        last = found[max(found)]
+        solutions = to_data_units(self.rows.scaling, last.solutions)
+        model = model_from(self.who, self.given, self.rows, *stacked(solutions), last.cut)
+        self.trained = Trained(model, solutions)
+
+    def _report(self) -> None:
+        """Collect the warnings; add one if fits missed their tolerance."""
+        solutions = [] if self.trained is None else self.trained.solutions
+        missed = self.scorer.missed + sum(not s.converged for s in solutions)
+        self.warnings = self.scorer.warnings + self.warnings
+        if self.trained is not None:
+            self.warnings += self.trained.warnings
+        worst = next((s for s in solutions if not s.converged), None)
+        if not missed or (worst is None and not self.stated):
+            return  # fits inside a default search may be cut short
+        fits = self.scorer.fits + len(solutions)
+        count = f"missed the tolerance in {missed} of {fits} fits"
+        self.warnings.append(
+            ConvergenceWarning(
+                self.who,
+                does=count,
+                todo="Increase {option} or {option2}, or drop the smallest strengths.",
+                option=(Option("max_iter", bare=True), Option("tol", bare=True)),
+            )
+            if worst is None
+            else worst.warning(before=count if fits > 1 else "")
+        )

@@ -1,0 +1,251 @@
+"""Solving the problems of a fit: one for two classes, else one per class or one joint problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from auctor.core.data_capabilities import EVERYTHING
+from auctor.core.protocols import Data, Loss, Penalty
+from auctor.core.result import Solution, Status
+from auctor.core.types import FloatArray, Target
+from auctor.core.watching import step_callback, tell_stage, watched_start, watched_state
+from auctor.data import Stacked, StoredData
+from auctor.fit.exact_metric import check_maximiser, maximise_exact
+from auctor.fit.metric import Chosen
+from auctor.fit.metric_parts import HasOffsets
+from auctor.fit.parameters import LinearParameters, generator
+from auctor.fit.registry import resolve_penalty
+from auctor.losses.softmax import one_hot
+from auctor.minimise import minimise
+from auctor.penalties import L2, Repeated
+from auctor.problem import Problem
+from auctor.problem.ratio import objective_of
+from auctor.solvers import resolve
+from auctor.solvers.choose import Role
+from auctor.solvers.gaussian.moments import fits, outnumbered
+from auctor.solvers.gaussian.shrinkage import shrinkage
+
+
+def solve(
+    given: LinearParameters,
+    data: StoredData,
+    loss: Loss,
+    penalty: Penalty,
+    start: FloatArray | None = None,
+    role: Role = Role.GIVEN,
+) -> Solution:
+    """Minimise ``loss + penalty`` on the data.
+
+    Parameters
+    ----------
+    given : LinearParameters
+        The solver, its budget and its tolerance.
+    data : StoredData
+        With its target.
+    loss : Loss
+    penalty : Penalty
+    start : array, optional
+        Coefficients, then the intercept where there is one; ignored if the size is wrong or the
+        objective there is not finite.
+    role : Role
+        Role of the problem in the decision table, if the solver is chosen by it.
+    """
+    problem = Problem(loss, penalty, data, fit_intercept=bool(given.fit_intercept))
+    return solve_problem(given, problem, start, role)
+
+
+def solve_problem(
+    given: LinearParameters,
+    problem: Problem,
+    start: FloatArray | None = None,
+    role: Role = Role.GIVEN,
+) -> Solution:
+    """Minimise a problem; see `solve` for ``start`` and ``role``."""
+    # Without a start, a checkpoint may offer one, with the state of its solver.
+    state = watched_state() if start is None else None
+    start = start if start is not None else watched_start()
+    if start is not None and (
+        start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
+    ):
+        start = None
+    return minimise(
+        problem,
+        resolve(given.solver, problem, role=role),
+        w0=start,
+        tol=given.tol,
+        max_iter=given.max_iter,
+        max_seconds=given.max_seconds,
+        on_step=step_callback(given.verbose, lambda: problem.tolerance(given.tol)),
+        rng=generator(given),
+        on_failure="ignore",
+        state=state,
+    )
+
+
+def solve_classes(
+    who: str,
+    given: LinearParameters,
+    data: StoredData,
+    targets: Sequence[Target],
+    chosen: Chosen,
+    previous: Sequence[Solution | None] | None = None,
+) -> list[Solution]:
+    """One solution per target; an interrupt before the last target raises KeyboardInterrupt."""
+    starts = previous if previous and len(previous) == len(targets) else [None] * len(targets)
+    if chosen.joint(len(targets)):
+        # One problem with the weights of all classes, such as multinomial logistic regression.
+        penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+        problem = joint_problem(chosen, penalty, data, targets, bool(given.fit_intercept))
+        known = [last.coef for last in starts if last is not None and given.warm_start]
+        solution = solve_problem(given, problem, np.concatenate(known) if known else None)
+        return each_class(problem, solution)
+    solutions: list[Solution] = []
+    for target, last in zip(targets, starts, strict=True):
+        check_not_interrupted(solutions)
+        if len(targets) > 1:
+            tell_stage("class", len(solutions) + 1, len(targets))
+        rows = data.with_target(target)
+        penalty = penalty_for(who, given, rows, chosen)
+        start = start_from(given, last, chosen.loss)
+        if chosen.exact:
+            # The surrogate's solution is the start of the search on the metric itself.
+            check_maximiser(who, given)
+            first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
+            solutions.append(maximise_exact(given, rows, chosen, first))
+            continue
+        role = role_of(given, rows, chosen)
+        solutions.append(solve(given, rows, chosen.loss, penalty, start, role))
+    return solutions
+
+
+def joint_problem(
+    chosen: Chosen,
+    penalty: Penalty,
+    data: StoredData,
+    targets: Sequence[Target],
+    fit_intercept: bool,
+) -> Problem:
+    """The joint problem of all classes, in which every row has a score for each class."""
+    assert chosen.several is not None
+    k = len(targets)
+    codes = np.argmax([target.y for target in targets], axis=0)
+    target = one_hot(codes, k, targets[0].weight)
+    loss = chosen.several(k, fit_intercept)
+    return Problem(loss, Repeated.of(penalty, k), Stacked(data, target, k), fit_intercept=False)
+
+
+def class_problems(
+    chosen: Chosen,
+    penalty: Penalty,
+    data: StoredData,
+    targets: Sequence[Target],
+    fit_intercept: bool,
+) -> list[Problem]:
+    """One problem for each target, or a list with the joint problem of all classes."""
+    if chosen.joint(len(targets)):
+        return [joint_problem(chosen, penalty, data, targets, fit_intercept)]
+    return [
+        Problem(chosen.loss, penalty, data.with_target(one), fit_intercept=fit_intercept)
+        for one in targets
+    ]
+
+
+def each_class(problem: Problem, solution: Solution) -> list[Solution]:
+    """One solution per class from that of a joint problem; else a list with the solution."""
+    if not isinstance(problem.loss, HasOffsets):
+        return [solution]
+    scores = problem.data.scores(solution.coef)
+    offsets = problem.loss.offsets_at(scores, problem.data.target)
+    parts = solution.coef.reshape(offsets.size, -1) + 0.0  # no negative zeros
+    pairs = zip(parts, offsets.tolist(), strict=True)
+    return [replace(solution, coef=coef, intercept=b) for coef, b in pairs]
+
+
+def start_at(problem: Problem, solutions: Sequence[Solution]) -> FloatArray | None:
+    """Parameter vector of a problem at given solutions; ``None`` if it cannot be a start.
+
+    That is the case if its size is wrong or the objective there is not finite.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of one class against the rest, or the joint problem of all classes.
+    solutions : sequence of Solution
+        One, or one per class for a joint problem.
+    """
+    if not solutions:
+        return None
+    if isinstance(problem.loss, HasOffsets):
+        w = np.concatenate([solution.coef for solution in solutions])
+    else:
+        w = problem.join(solutions[0].coef, solutions[0].intercept)
+    fits_problem = w.size == problem.n_params and math.isfinite(problem.evaluate(w).value)
+    return w if fits_problem else None
+
+
+def check_not_interrupted(solutions: Sequence[Solution]) -> None:
+    """Raise KeyboardInterrupt if the last solve was interrupted."""
+    if solutions and solutions[-1].status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+
+
+def in_memory(data: Data) -> bool:
+    """Whether data have all capabilities, as arrays and sparse matrices in memory do."""
+    return EVERYTHING.has(data)
+
+
+def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
+    """The penalty of a problem.
+
+    Where a class has fewer rows than columns, surrogates that depend on the sum of the two class
+    covariances get at least the ridge of the Ledoit-Wolf shrinkage of that sum.
+    """
+    penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+    common = not objective_of(chosen.loss).ridge_is_variance
+    if common and _shrinks(given, data, chosen):
+        return L2(max(given.strength, shrinkage(data).strength))
+    return penalty
+
+
+def role_of(given: LinearParameters, data: StoredData, chosen: Chosen) -> Role:
+    """Role of a class's problem in the decision table.
+
+    Where a class has fewer rows than columns, each class covariance is shrunk separately
+    (Ledoit-Wolf), because the expected error depends on both: a common ridge would shrink the
+    covariance of the larger class too much.
+    """
+    by_class = objective_of(chosen.loss).ridge_is_variance
+    shrunk = by_class and _shrinks(given, data, chosen)
+    return Role.SHRUNK if shrunk else Role.GIVEN
+
+
+def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
+    """Whether the surrogate is made of covariances and a class has fewer rows than columns."""
+    ridge = isinstance(given.penalty, str) and given.penalty == "l2"
+    if not chosen.shrinks or not ridge or not in_memory(data):
+        return False
+    return fits(data) and outnumbered(data)
+
+
+def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> FloatArray | None:
+    """Start at the last solution under ``warm_start``, else ``None``."""
+    if not given.warm_start or last is None:
+        return None
+    if loss.shift_invariant or not given.fit_intercept:
+        return last.coef
+    return np.append(last.coef, last.intercept)
+
+
+def linear_scores(data: StoredData, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+    """Scores of every row for each of k coefficient vectors, shape (n, k)."""
+    return np.column_stack([data.scores(w, float(b)) for w, b in zip(coef, intercept, strict=True)])
+
+
+def stacked(solutions: Sequence[Solution]) -> tuple[FloatArray, FloatArray]:
+    """Coefficients (k, d) and intercepts (k,) of k solutions."""
+    coef = np.vstack([solution.coef for solution in solutions])
+    return coef, np.array([solution.intercept for solution in solutions])

@@ -1,0 +1,285 @@
+"""From labels, weights and groups to the targets of a fit: each class against the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_choice
+from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
+from auctor.core.needs import Coupling
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data import StoredData, in_shards, stored
+from auctor.data.coerce import check_weight
+from auctor.data.preparation import Scaling, n_stored
+from auctor.fit.metric import Chosen
+from auctor.metrics.grouped import group_codes
+
+#: Stored entries (80 MB of floats) from which the rows of a fold are not copied: all rows are used,
+#: and those outside the fold get weight zero. Set by hand: copies cost memory, zero weights time.
+MAX_COPIED_ENTRIES = 10_000_000
+#: Labels, in lower case, that always mean the positive class.
+YES = ("true", "yes")
+#: Labels that mean the positive class if the other label is in `NOT_ONE`. With the labels 1 and 2,
+#: for example, they do not.
+ONE = ("1", "1.0")
+#: Labels of the other class where 1 means positive.
+NOT_ONE = ("0", "0.0", "-1", "-1.0")
+#: Classes whose total weights differ by less than this share count as equally rare: well above the
+#: rounding error of a sum of weights.
+EQUAL_SHARES = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A matrix with the labels, weights and groups of its rows.
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix
+        As `auctor.data.as_matrix` returns it.
+    classes : array
+        The distinct labels in increasing order.
+    codes : (n,) int array
+        Position of each row's label in ``classes``.
+    weight : (n,) array, optional
+    groups : (n,) int array, optional
+    positive : int
+        Position of the positive one of two classes.
+    scaling : Scaling, optional
+        How the columns of the matrix were scaled, if they were.
+    """
+
+    matrix: Any
+    classes: Array
+    codes: IntArray
+    weight: FloatArray | None = None
+    groups: IntArray | None = None
+    positive: int = 1
+    scaling: Scaling | None = None
+
+    @property
+    def sign(self) -> float:
+        """-1 where the positive class is the first of two, else 1: factor on its scores."""
+        return sign_of(self.classes, self.positive)
+
+    @property
+    def labels(self) -> Array:
+        """The label of each row."""
+        found: Array = self.classes[self.codes]
+        return found
+
+    @property
+    def large(self) -> bool:
+        """Whether the matrix is too large to copy a part of it."""
+        return n_stored(self.matrix) >= MAX_COPIED_ENTRIES
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights; the number of rows without weights."""
+        return float(self.codes.size if self.weight is None else self.weight.sum())
+
+    def take(self, index: IntArray) -> Rows:
+        """A copy of the rows of an index; raises if they are not in memory."""
+        if in_shards(self.matrix):
+            raise DataError(
+                "fit",
+                needs="rows in memory for {option} and {option2}",
+                got="data in shards",
+                todo="Set both to None, or calibrate on a sample of the rows.",
+                option=(Option("calibrate", bare=True), Option("threshold_cv", bare=True)),
+            )
+        return replace(self.select_labels(index), matrix=self.matrix[index])
+
+    def select_labels(self, index: IntArray) -> Rows:
+        """Labels, weights and groups of the rows of an index, with the whole matrix unchanged."""
+        return replace(
+            self,
+            codes=self.codes[index],
+            weight=None if self.weight is None else self.weight[index],
+            groups=None if self.groups is None else self.groups[index],
+        )
+
+    def training_part(self, index: IntArray) -> Rows:
+        """The rows of an index, to train on; of large data all rows, the others with weight 0."""
+        if not self.large:
+            return self.take(index)
+        times = np.bincount(index, minlength=self.codes.size).astype(np.float64)
+        return replace(self, weight=times if self.weight is None else times * self.weight)
+
+    def data(self, n_threads: int | None = None) -> StoredData:
+        """The matrix as data without a target."""
+        return stored(self.matrix, Target(np.empty(0)), n_threads=n_threads)
+
+
+def encode(who: str, labels: Array, weight: FloatArray | None) -> tuple[Array, IntArray]:
+    """The classes, in increasing order, and the position of each label among them."""
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise DataError(
+            who, needs="labels of one type", got="a mixture", todo="Convert them to strings."
+        ) from error
+    present = np.unique(codes if weight is None else codes[weight > 0])
+    if classes.size < 2 or present.size < classes.size:
+        raise DataError(
+            who,
+            needs="at least two classes, each with some weight",
+            got=f"{present.size} class(es): {classes[present][:3].tolist()}",
+            todo="Pass rows of another class.",
+        )
+    return classes, np.asarray(codes, dtype=np.int64)
+
+
+def known_labels(who: str, labels: Array, classes: Array) -> Array:
+    """The labels, if all of them are classes of the model; else an error."""
+    unknown = labels[~np.isin(labels, classes)]
+    if unknown.size:
+        raise DataError(
+            who,
+            needs=f"labels among {classes.tolist()} to score",
+            got=f"{unknown[0]!r}",
+            todo="Drop those rows, or fit with them.",
+        )
+    return labels
+
+
+def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | None:
+    """Group codes of the rows; raises if the loss cannot use groups."""
+    if groups is None:
+        return None
+    codes = group_codes(who, groups, n)
+    try:
+        if chosen.loss.coupling is Coupling.ROW:
+            raise DataError(who, needs="no groups for a loss over rows", got="some")
+        # Losses over sets of rows refuse groups themselves; a target of two rows tells.
+        pair = np.array([1.0, -1.0])
+        chosen.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
+    except DataError as error:
+        raise IncompatibleError(
+            who,
+            needs="a loss on pairs to use groups",
+            got=f"{type(chosen.loss).__name__}",
+            todo="Use {option}, or drop {option2}.",
+            option=(Option("metric", "auc"), Option("groups", bare=True)),
+        ) from error
+    return codes
+
+
+def positive_code(
+    who: str, classes: Array, codes: IntArray, *, pos_label: Any = None, weight: Any = None
+) -> int:
+    """Position of the positive one of two classes: that of ``pos_label``, else a guess.
+
+    The guess is 1 if the other label is 0 or -1; true or yes, in upper or lower case; else the
+    class with less weight; for equal weights the second class. With more than two classes there is
+    no positive class, and 1 is returned.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 1, 1])
+    >>> positive_code("fit", np.array(["bad", "good"]), codes)
+    0
+    >>> positive_code("fit", np.array(["No", "Yes"]), codes)
+    1
+    """
+    texts = [str(label).strip().lower() for label in classes.tolist()]
+    if pos_label is not None:
+        given = [k for k, label in enumerate(classes.tolist()) if label == pos_label]
+        given = given or [k for k, label in enumerate(classes.tolist()) if str(label) == pos_label]
+        if classes.size != 2 or not given:
+            two = classes.size == 2
+            raise ParameterError(
+                who,
+                needs=f"the positive class to be one of {classes.tolist()}"
+                if two
+                else "two classes for one of them to be positive",
+                got=f"{pos_label!r}" if two else f"{classes.size} classes",
+                todo="Correct {option}." if two else "Drop {option}, or the rows of the others.",
+                option=Option("pos_label", bare=True),
+            )
+        return given[0]
+    if classes.size != 2:
+        return 1
+    for code, (mine, other) in enumerate((texts, texts[::-1])):
+        if mine in YES or (mine in ONE and other in NOT_ONE):
+            return code
+    share = np.bincount(codes, weights=weight, minlength=2)
+    return int(not share[0] < share[1] * (1.0 - EQUAL_SHARES))
+
+
+def sign_of(classes: Array, positive: int) -> float:
+    """-1 where the positive class is the first of two, else 1."""
+    return -1.0 if classes.size == 2 and positive == 0 else 1.0
+
+
+def code_of(classes: Array, pos_label: Any) -> int:
+    """Position of the positive class of a fitted model; 1 for several classes."""
+    return 1 if pos_label is None else int(np.flatnonzero(classes == pos_label)[0])
+
+
+def row_weight(who: str, class_weight: Any, rows: Rows) -> FloatArray | None:
+    """Row weights times class weights."""
+    if class_weight is None:
+        return rows.weight
+    base = np.ones(rows.codes.size) if rows.weight is None else rows.weight
+    size: FloatArray = np.bincount(rows.codes, weights=base).astype(np.float64)
+    factor = _class_factors(who, class_weight, rows.classes, size)
+    with np.errstate(over="ignore"):
+        weights = base * factor[rows.codes]
+    return check_weight(weights, rows.codes.size, who=who)
+
+
+def _class_factors(who: str, class_weight: Any, classes: Array, size: FloatArray) -> FloatArray:
+    """The factor of each class; ``size`` is the total weight of its rows."""
+    if isinstance(class_weight, str):
+        check_choice(who, "class_weight", class_weight, ("balanced",))
+        balanced: FloatArray = size.sum() / (size.size * size)
+        return balanced
+    if not isinstance(class_weight, dict):
+        raise ParameterError(
+            who,
+            needs="{option} to be None, 'balanced' or a dict",
+            got=f"{class_weight!r}",
+            todo="Pass one of these.",
+            option=Option("class_weight", bare=True),
+        )
+    labels = classes.tolist()
+    unknown = [name for name in class_weight if name not in labels]
+    if unknown:
+        raise ParameterError(
+            who,
+            needs=f"{{option}} of the classes {labels}",
+            got=f"{unknown[0]!r}",
+            todo="Use the labels of y as keys.",
+            option=Option("class_weight", bare=True),
+        )
+    factor = np.array([class_weight.get(label, 1.0) for label in labels])
+    if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
+        raise ParameterError(
+            who,
+            needs="{option} > 0",
+            got=class_weight,
+            todo="Pass positive numbers.",
+            option=Option("class_weight", bare=True),
+        )
+    return factor
+
+
+def targets_of(who: str, class_weight: Any, rows: Rows, chosen: Chosen) -> list[Target]:
+    """Targets +1 and -1 of each class against the rest; one target for two classes.
+
+    Weights are those of the rows and classes, with positives weighted as the metric demands.
+    """
+    weight = row_weight(who, class_weight, rows)
+    targets = []
+    for code in [rows.positive] if rows.classes.size == 2 else range(rows.classes.size):
+        hit, mine = rows.codes == code, weight
+        if chosen.positive_weight is not None:
+            mine = np.ones(hit.size) if weight is None else weight
+            odds = float(mine[~hit].sum() / mine[hit].sum())
+            mine = np.where(hit, chosen.positive_weight(odds) * mine, mine)
+        targets.append(Target(np.where(hit, 1.0, -1.0), mine, rows.groups))
+    return targets

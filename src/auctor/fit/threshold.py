@@ -1,0 +1,101 @@
+"""The threshold on the scores from which a row is predicted positive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from auctor import metrics
+from auctor.core.errors import Option
+from auctor.core.types import Array, FloatArray, Target
+from auctor.fit.metric import Chosen, Cut, check_count, resolve_cut
+from auctor.fit.parameters import ClassifierParameters, states_cut
+
+#: Threshold criteria that are sums of errors. With several classes the highest score wins, and the
+#: errors of one class against the rest do not tell where its threshold should be.
+ERRORS = ("error", "balanced_error", "cost")
+#: Threshold criteria that count rows, by their sample weights.
+COUNTS = ("top",)
+
+
+def cut_of(who: str, given: ClassifierParameters, chosen: Chosen) -> Cut | float | None:
+    """The threshold rule, or the threshold itself: the user's, else that of the metric.
+
+    Without an intercept the metric's rule is not used, and ``None`` means a threshold of 0.
+    """
+    if states_cut(given):
+        return resolve_cut(who, given.threshold)
+    return chosen.cut if given.fit_intercept else None
+
+
+def check_cut(who: str, given: ClassifierParameters, chosen: Chosen, total: float) -> None:
+    """Raise, before training, for a threshold rule that counts more rows than there are."""
+    cut = cut_of(who, given, chosen)
+    if isinstance(cut, Cut) and cut.criterion in COUNTS:
+        stated = Option("threshold", cut.criterion)
+        check_count(
+            who, cut.value, stated if states_cut(given) else Option("metric", bare=True), total
+        )
+
+
+def thresholds(
+    who: str,
+    given: ClassifierParameters,
+    chosen: Chosen,
+    scores: Callable[[], FloatArray],
+    targets: Sequence[Target],
+    weight: FloatArray | None,
+) -> FloatArray:
+    """The threshold of each score, shape (k,).
+
+    Parameters
+    ----------
+    who : str
+        Name used in error messages.
+    given : ClassifierParameters
+    chosen : Chosen
+    scores : callable
+        Returns the scores (n, k) before any threshold; called only where a rule needs them.
+    targets : sequence of k targets
+        With training weights, which the metric's own rule uses unless it counts rows.
+    weight : (n,) array, optional
+        Sample weights, used by rules that count rows and by rules that the user passed.
+    """
+    cut, stated = cut_of(who, given, chosen), states_cut(given)
+    if isinstance(cut, Cut) and cut.criterion in ERRORS and len(targets) > 1 and not stated:
+        cut = None
+    if not isinstance(cut, Cut):
+        return np.full(len(targets), 0.0 if cut is None else cut)
+    counted = stated or cut.criterion in COUNTS
+    return np.array(
+        [
+            metrics.best_threshold(
+                target.y, column, *cut, weight=weight if counted else target.weight
+            )
+            for target, column in zip(targets, scores().T, strict=True)
+        ]
+    )
+
+
+def unweighted_cut(chosen: Chosen) -> Cut | None:
+    """The threshold rule of a metric for rows without the class weights of the metric.
+
+    auctor trains on "cost" by weighting positives, so that the threshold of least weighted error
+    has the least cost. On unweighted rows that is the threshold of least cost.
+
+    Examples
+    --------
+    >>> from auctor.fit.metric import resolve_metric
+    >>> unweighted_cut(resolve_metric("compare", "cost(10)", "auto"))
+    Cut(criterion='cost', value=10)
+    """
+    if chosen.name == "cost" and chosen.positive_weight is not None:
+        return Cut("cost", chosen.positive_weight(1.0))
+    return chosen.cut
+
+
+def unweighted_threshold(chosen: Chosen, hits: Array, scores: FloatArray) -> float:
+    """The threshold on the scores of rows by the rule of `unweighted_cut`; 0 without a rule."""
+    cut = unweighted_cut(chosen)
+    return 0.0 if cut is None else float(metrics.best_threshold(hits, scores, *cut))

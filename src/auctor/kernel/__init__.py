@@ -1,0 +1,8 @@
+"""Kernel machines: support vector machines and kernel ridge regression."""
+
+from auctor.kernel.classifier import KernelClassifier
+from auctor.kernel.functions import Linear, Polynomial, Rbf
+from auctor.kernel.machine import KernelModel
+from auctor.kernel.regressor import KernelRegressor
+
+__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "Linear", "Polynomial", "Rbf"]

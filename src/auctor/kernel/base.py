@@ -1,0 +1,79 @@
+"""Base class of the kernel machines: reading rows, and the attributes of a fitted model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray, IntArray
+from auctor.data.matrices import dense_array, is_dense
+from auctor.kernel.machine import KernelModel
+from auctor.kernel.parameters import KernelParameters
+from auctor.kernel.train import TrainedKernel, stored_model
+from auctor.linear.base import TableEstimator
+
+
+class KernelEstimator(TableEstimator, KernelParameters):
+    """Base class of `KernelClassifier` and `KernelRegressor`."""
+
+    model_: KernelModel
+    support_: IntArray
+    dual_coef_: FloatArray
+    intercept_: FloatArray
+    gamma_: float
+    gap_: float
+    n_iter_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def adopt(
+        self,
+        support: IntArray,
+        matrix: Any,
+        coef: FloatArray,
+        intercept: FloatArray,
+        *,
+        gamma: float,
+        double: bool,
+    ) -> None:
+        """Set the attributes of a fitted model, such as one read from a file.
+
+        ``matrix`` has the support vectors, None for a precomputed kernel. ``double`` says whether
+        products are computed in float64 rather than float32.
+        """
+        rows = np.empty((0, self.n_features_in_)) if matrix is None else matrix
+        model = stored_model(self, rows, support, coef, intercept, gamma=gamma, double=double)
+        self._keep_model(model, support, gamma)
+
+    def _matrix(self, X: Any, *, reset: bool) -> Any:
+        """Rows in the format that kernels need: a C-contiguous array or a CSR matrix."""
+        matrix = self._read(X, reset=reset)
+        if not is_dense(matrix):
+            matrix = matrix.tocsr()
+        if self.kernel != "precomputed":
+            return matrix
+        matrix = dense_array(matrix)
+        if reset and matrix.shape[0] != matrix.shape[1]:
+            raise DataError(
+                self._who,
+                needs="a square kernel matrix",
+                got=f"shape {matrix.shape}",
+                todo="Pass the kernel of the training rows with themselves.",
+            )
+        return matrix
+
+    def _keep(self, trained: TrainedKernel) -> None:
+        """Store a fitted model as attributes."""
+        self._keep_model(trained.model, trained.support, trained.gamma)
+        self.gap_ = trained.gap
+        # The squared loss has no solution of a dual; its linear system counts as one iteration.
+        self.n_iter_ = max((one.n_iter for one in trained.solutions), default=1)
+
+    def _keep_model(self, model: KernelModel, support: IntArray, gamma: float) -> None:
+        self.model_, self.support_, self.gamma_ = model, support, gamma
+        self.dual_coef_, self.intercept_ = model.coef.T, model.intercept

@@ -1,0 +1,164 @@
+"""Support vector machines with scikit-learn's API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from auctor.core.errors import NotOfferedError, Option
+from auctor.core.types import Array, FloatArray
+from auctor.fit.calibrate import joint_probabilities
+from auctor.fit.class_pairs import ClassPairs
+from auctor.fit.parameters import parameters_of
+from auctor.fit.targets import Rows, encode
+from auctor.kernel.base import KernelEstimator
+from auctor.kernel.train import (
+    KernelClassifierParameters,
+    check_kernel_classifier,
+    train_kernel_classifier,
+)
+from auctor.linear.fit_warnings import issue_warnings
+from auctor.linear.offered import offered_if
+
+
+def _check_calibrated(estimator: KernelClassifier) -> None:
+    """Raise if a classifier is not calibrated and therefore has no `predict_proba`."""
+    if estimator.calibrate is None:
+        raise NotOfferedError(
+            "KernelClassifier",
+            needs="{option} or 'isotonic' for predict_proba",
+            got="calibrate=None",
+            todo="Set {option2} and fit again; decision_function gives scores without it.",
+            option=(Option("calibrate", "sigmoid"), Option("calibrate", bare=True)),
+        )
+
+
+# A dataclass of its own, so that errors on unknown parameters name this class.
+@dataclass(eq=False, repr=False)
+class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParameters):  # type: ignore[misc]
+    """Support vector machine: the hinge loss of a score that is linear in a kernel's features.
+
+    Minimises ``|f|^2/2 + C sum_i w_i max(0, 1 - y_i (f(x_i) + b))`` over the functions f of the
+    kernel. The dual is solved by decomposition: blocks of variables whose kernel rows come from one
+    matrix product, and inside a block pairs by the second-order working set selection of libsvm.
+    Up to 1,000 rows the solution is exact.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly", "precomputed"} or callable
+        A callable gets two matrices and returns the (rows, rows) array of kernel values, which must
+        be positive semi-definite. With "precomputed", X holds kernel values.
+    C : float > 0
+        Weight of the loss of a row; ``1 / (n strength)`` elsewhere in auctor.
+    gamma : {"scale", "auto"} or float > 0
+        Width of "rbf", ``exp(-gamma |x - z|^2)``, and factor of "poly". "scale" is one over the
+        columns times the variance of X (weighted), "auto" one over the columns.
+    degree : int >= 1
+        Degree of "poly".
+    coef0 : float >= 0
+        Constant of "poly", ``(gamma <x, z> + coef0)^degree``.
+    multiclass : {"ovo", "ovr"}
+        With more than two classes: every pair of classes, or every class against the rest.
+    class_weight : None, "balanced" or dict
+        Multipliers of the row weights by class.
+    calibrate : None, "sigmoid" or "isotonic"
+        How `predict_proba` turns scores into probabilities, fitted on the held-out scores of five
+        stratified folds. Without it there is no `predict_proba`.
+    tol : float > 0
+        Violation of the optimality conditions to reach, in units of the margin, as in libsvm.
+    max_iter : int
+        Largest number of blocks, of up to 1,024 variables each, to solve.
+    cache_bytes : int
+        Size of the cache for kernel rows, half a gibibyte by default; at least two rows are kept.
+    n_threads : int, optional
+    random_state : int, optional
+        Shuffles the folds of ``calibrate``; None is the same seed every time.
+
+    Attributes
+    ----------
+    classes_ : array
+    support_ : (n_support,) int array
+        Indices of the support vectors.
+    dual_coef_ : (k, n_support) array
+        Coefficients of the support vectors in each of the k score functions.
+    intercept_ : (k,) array
+    gap_ : float
+        Duality gap, which bounds the distance to the optimum, divided by ``C sum_i w_i``: in units
+        of the mean loss. The largest one over the score functions.
+    dual_value_ : float
+        Objective of the dual, summed over the score functions.
+    n_iter_ : int
+        Number of pair updates, the largest over the score functions.
+    gamma_ : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> inside = (X**2).sum(axis=1) < 1.2
+    >>> model = KernelClassifier(C=10.0).fit(X, inside)
+    >>> model.score(X, inside) > 0.97, model.gap_ < 1e-6
+    (True, True)
+    """
+
+    _for_the_other_kind = "KernelRegressor"
+
+    def check_parameters(self) -> None:
+        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
+        check_kernel_classifier(self._who, self)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows X, labels y and optional row weights, which multiply C."""
+        self.check_parameters()
+        matrix = self._matrix(X, reset=True)
+        n = matrix.shape[0]
+        labels = self._read_labels(y, n)
+        weight = self._read_weight(sample_weight, n)
+        self.classes_, codes = encode(self._who, labels, weight)
+        given = parameters_of(KernelClassifierParameters, self)
+        rows = Rows(matrix, self.classes_, codes, weight)
+        trained = train_kernel_classifier(self._who, given, rows)
+        self._keep(trained)
+        self.dual_value_ = sum(one.value for one in trained.solutions)
+        if trained.calibrators is not None:
+            self.calibrators_ = trained.calibrators
+        elif hasattr(self, "calibrators_"):  # of an earlier fit with calibration
+            del self.calibrators_
+        issue_warnings(trained.warnings)
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores: (n,) for two classes, else (n, n_classes).
+
+        With "ovo" the score of a class is the number of pairs that it wins, plus a number below one
+        half in size that grows with its pairwise scores and breaks ties.
+        """
+        matrix = self._matrix(X, reset=False)
+        scores = self._pairs().scores(self.model_.scores(matrix))
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Labels: by the sign of the score for two classes, by the highest score for more."""
+        decision = self.decision_function(X)
+        best = decision > 0.0 if decision.ndim == 1 else decision.argmax(axis=1)
+        labels: Array = self.classes_[best.astype(np.intp)]
+        return labels
+
+    @offered_if(_check_calibrated)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Calibrated probabilities, (n, n_classes)."""
+        decision = self.decision_function(X)
+        columns = decision[:, None] if decision.ndim == 1 else decision
+        return joint_probabilities(self.calibrators_, columns)
+
+    @property
+    def n_scores(self) -> int:
+        """Number of score functions: 1 for two classes, else one per class or pair of classes."""
+        return len(self._pairs().pairs)
+
+    def _pairs(self) -> ClassPairs:
+        return ClassPairs(self.classes_.size, self.multiclass)

@@ -1,0 +1,210 @@
+"""Fitting support vector machines and kernel ridge regression, and predicting with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray, IntArray
+from auctor.kernel.cache import RowCache
+from auctor.kernel.dual import (
+    EXACT_ROUNDS,
+    EXACT_TOL,
+    Dual,
+    DualSolution,
+    indefinite,
+    solve_blocks,
+    solve_matrix,
+)
+from auctor.kernel.functions import KernelFunction
+from auctor.kernel.parameters import KernelParameters
+from auctor.kernel.points import (
+    CalledPoints,
+    GivenPoints,
+    Points,
+    ProductPoints,
+    squared_lengths,
+    strips,
+)
+from auctor.kernels.runtime.parallel import available_threads, quiet_blas, run_tasks
+
+#: Variables of the dual up to which the whole matrix is stored, in float64 (8 MB), and the solution
+#: is exact. Set by hand: exact steps on thousands of free variables are slow.
+EXACT_SIZE = 1000
+#: Rounding error of a float32 kernel value, as a share of the tolerance, above which float64 is
+#: used. Set by hand: rounding errors then stay far below the tolerance.
+ROUNDING_SHARE = 0.01
+#: Most rows of kernel ridge regression, which stores the whole matrix in float64 (3.2 GB).
+RIDGE_ROWS = 20_000
+#: Rows of a chunk of predictions: large enough for fast matrix products, small enough for the cache
+#: with the strips of `points`. Set by hand.
+PREDICTED_ROWS = 1024
+#: Negative eigenvalue of a whole kernel matrix, as a share of its largest entry, from which the
+#: kernel counts as indefinite: far above the rounding error of float64.
+INDEFINITE_SHARE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """Scores ``K(x, points) coef + intercept``.
+
+    Parameters
+    ----------
+    points : Points
+    coef : (n_points, k) array
+    intercept : (k,) array
+    n_threads : int, optional
+    """
+
+    points: Points
+    coef: FloatArray
+    intercept: FloatArray
+    n_threads: int | None = None
+
+    def scores(self, matrix: Any) -> FloatArray:
+        """The k scores of every row, (n, k)."""
+        n = matrix.shape[0]
+        out = np.empty((n, self.intercept.size))
+        # Chunks of rows times strips of points; there may be no points at all.
+        step = max(1, min(PREDICTED_ROWS, self.points.most_rows))
+        coef = self.coef.astype(self.points.dtype)
+
+        def part(start: int) -> None:
+            stop = min(start + step, n)
+            strip = self.points.against(matrix[start:stop])
+            total = np.tile(self.intercept, (stop - start, 1))
+            for first, last in strips(self.points.size, stop - start):
+                values = np.empty((stop - start, last - first), self.points.dtype)
+                strip(first, last, values)
+                total += values @ coef[first:last]
+            out[start:stop] = total
+
+        with quiet_blas():
+            tasks = [partial(part, start) for start in range(0, n, step)]
+            run_tasks(tasks, available_threads(self.n_threads))
+        return out
+
+
+def make_points(
+    matrix: Any,
+    kernel: KernelFunction | Callable[[Any, Any], Any] | None,
+    tol: float,
+    who: str,
+) -> Points:
+    """Points for a kernel function or a callable; with None, for a matrix of kernel values.
+
+    Kernel values are float32 if their rounding error is small beside the tolerance ``tol``.
+    """
+    if kernel is None:
+        return GivenPoints(matrix)
+    if not isinstance(kernel, KernelFunction):
+        return CalledPoints(matrix, kernel, who)
+    largest = float(squared_lengths(matrix).max(initial=0.0)) * kernel.scale
+    small = matrix.shape[0] <= EXACT_SIZE
+    rounding = float(np.finfo(np.float32).eps) * largest
+    double = small or rounding > ROUNDING_SHARE * tol
+    return ProductPoints(matrix, kernel, np.float64 if double else np.float32)
+
+
+def whole_matrix(points: Points) -> FloatArray:
+    """The kernel matrix of the points in float64, symmetric."""
+    index = np.arange(points.size)
+    K = np.empty((points.size, points.size), points.dtype)
+    for start in range(0, points.size, points.most_rows):
+        part = slice(start, start + points.most_rows)
+        points.against(points.rows(index[part]))(0, points.size, K[part])
+    matrix: FloatArray = 0.5 * (K + K.T).astype(np.float64)
+    return matrix
+
+
+def check_definite(points: Points, who: str) -> None:
+    """Raise `DataError` if a user's kernel has a negative eigenvalue; only for few points."""
+    if isinstance(points, ProductPoints) or points.size > EXACT_SIZE:
+        return
+    K = whole_matrix(points)
+    lowest = float(np.linalg.eigvalsh(K)[0])
+    if lowest < -INDEFINITE_SHARE * float(np.abs(K).max()):
+        raise indefinite(who, lowest)
+
+
+def classification(signs: FloatArray, caps: FloatArray) -> Dual:
+    """Dual of the hinge loss: labels as targets, variables with the sign of their label."""
+    positive = signs > 0.0
+    low, high = np.where(positive, 0.0, -caps), np.where(positive, caps, 0.0)
+    return Dual(signs, low, high, np.arange(signs.size))
+
+
+def regression(y: FloatArray, caps: FloatArray, epsilon: float, shift: float) -> Dual:
+    """Dual of the epsilon-insensitive loss with target ``y + shift``: two variables per row."""
+    target = np.concatenate((y + shift - epsilon, y + shift + epsilon))
+    none = np.zeros_like(caps)
+    rows = np.arange(y.size)
+    return Dual(
+        target, np.concatenate((none, -caps)), np.concatenate((caps, none)), np.tile(rows, 2)
+    )
+
+
+def solve_dual(points: Points, dual: Dual, given: KernelParameters, who: str) -> DualSolution:
+    """Solve the dual: with the whole matrix if there are few variables, otherwise on blocks."""
+    with quiet_blas():
+        if dual.target.size <= EXACT_SIZE:
+            tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), given.tol)
+            found = solve_matrix(whole_matrix(points), dual, tol, EXACT_ROUNDS)
+            if found.violation <= given.tol:
+                return found
+        threads = available_threads(given.n_threads)
+        cache = RowCache(points, given.cache_bytes, threads, who)
+        return solve_blocks(cache, dual, given.tol, given.max_iter, who)
+
+
+def solve_ridge(
+    points: Points, y: FloatArray, caps: FloatArray, who: str
+) -> tuple[FloatArray, float, float]:
+    """Kernel ridge regression with an unpenalised intercept: coefficients, intercept and gap.
+
+    Minimises ``b'Kb/2 + sum caps r^2/2`` with ``r = y - K b - intercept``: then ``r = b / caps``.
+    """
+    if y.size > RIDGE_ROWS:
+        raise DataError(
+            who,
+            needs=f"at most {RIDGE_ROWS:,} rows for the squared loss, whose matrix it factorises",
+            got=f"{y.size:,}",
+            todo="Use {option}, or fewer rows.",
+            option="loss",
+        )
+    K = whole_matrix(points)
+    # (K + diag(1/caps)) b = y - intercept, with sum b = 0.
+    shifted = K.copy()
+    shifted[np.diag_indices_from(shifted)] += 1.0 / caps
+    factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+    # Solve for ones and for y; sum b = 0 gives the intercept.
+    both = cho_solve(factor, np.column_stack((np.ones(y.size), y)), check_finite=False)
+    intercept = float(both[:, 1].sum() / both[:, 0].sum())
+    beta = both[:, 1] - intercept * both[:, 0]
+    smooth = K @ beta
+    residual = y - smooth - intercept
+    primal = 0.5 * beta @ smooth + 0.5 * caps @ residual**2
+    dual = y @ beta - 0.5 * beta @ smooth - 0.5 * (beta**2 / caps).sum()
+    return beta, intercept, max(0.0, float(primal - dual))
+
+
+def combine(
+    points: Points,
+    parts: Sequence[tuple[IntArray, FloatArray]],
+    intercepts: Sequence[float],
+    n_threads: int | None,
+) -> tuple[KernelModel, IntArray]:
+    """One model of several score functions, on the union of their support vectors."""
+    support = np.unique(np.concatenate([index[beta != 0.0] for index, beta in parts]))
+    coef = np.zeros((support.size, len(parts)))
+    for k, (index, beta) in enumerate(parts):
+        used = beta != 0.0
+        coef[np.searchsorted(support, index[used]), k] = beta[used]
+    kept = points.only(support)
+    return KernelModel(kept, coef, np.asarray(intercepts, dtype=np.float64), n_threads), support

@@ -1,0 +1,317 @@
+"""Kernel machines from rows and parameters: support vector machines and kernel ridge regression.
+
+The training functions issue no warnings. They return them with the model, and the estimator that
+the user called issues them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_real
+from auctor.core.errors import ConvergenceWarning, DataError, Option, ParameterError
+from auctor.core.types import FloatArray, IntArray, Target
+from auctor.fit.calibrate import KINDS, Calibrator, fit_calibrators
+from auctor.fit.class_pairs import REST, ClassPairs
+from auctor.fit.folds import stratified_folds
+from auctor.fit.targets import Rows, row_weight
+from auctor.kernel.dual import DualSolution
+from auctor.kernel.machine import (
+    KernelModel,
+    check_definite,
+    classification,
+    combine,
+    make_points,
+    regression,
+    solve_dual,
+    solve_ridge,
+)
+from auctor.kernel.parameters import KERNELS, KernelParameters, check_kernel, kernel_width
+from auctor.kernel.points import GivenPoints, Points, ProductPoints
+
+#: Folds whose held-out scores calibrate probabilities: the usual 5.
+FOLDS = 5
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelClassifierParameters(KernelParameters):
+    """Parameters of `auctor.KernelClassifier`."""
+
+    multiclass: str = "ovo"
+    class_weight: Any = None
+    calibrate: str | None = None
+    random_state: int | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelRegressorParameters(KernelParameters):
+    """Parameters of `auctor.KernelRegressor`."""
+
+    loss: str = "epsilon_insensitive"
+    epsilon: float = 0.1
+    shift: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedKernel:
+    """A kernel machine and how its solves ended.
+
+    Parameters
+    ----------
+    model : KernelModel
+    support : (n_support,) int array
+        Indices of the support vectors among the rows of the fit.
+    gamma : float
+        Width of the kernel.
+    gap : float
+        Duality gap divided by the sum of the weights of the loss; the largest one over the score
+        functions.
+    solutions : sequence of DualSolution
+        One per score function; none for the squared loss, which needs no iterations.
+    calibrators : list of Calibrator, optional
+    warnings : list of Warning
+    """
+
+    model: KernelModel
+    support: IntArray
+    gamma: float
+    gap: float
+    solutions: Sequence[DualSolution] = ()
+    calibrators: list[Calibrator] | None = None
+    warnings: list[Warning] = field(default_factory=list)
+
+
+def check_kernel_classifier(who: str, given: KernelClassifierParameters) -> None:
+    """Raise `ParameterError` for invalid parameters of a classifier."""
+    check_kernel(who, given)
+    check_choice(who, "multiclass", given.multiclass, ("ovo", "ovr"))
+    if given.calibrate is not None:
+        check_choice(who, "calibrate", given.calibrate, tuple(KINDS))
+
+
+def check_kernel_regressor(who: str, given: KernelRegressorParameters) -> None:
+    """Raise `ParameterError` for invalid parameters of a regressor."""
+    check_kernel(who, given)
+    check_choice(who, "loss", given.loss, ("epsilon_insensitive", "squared"))
+    check_real(who, "epsilon", given.epsilon, low=0.0)
+    check_real(who, "shift", given.shift)
+    if given.loss == "squared" and given.shift != 0.0:
+        raise ParameterError(
+            who,
+            needs="the epsilon-insensitive loss for a shift",
+            got=f"shift={given.shift:g} with the squared loss",
+            todo="Use {option}, or add the shift to y.",
+            option=Option("loss", "epsilon_insensitive"),
+        )
+
+
+def train_kernel_classifier(
+    who: str, given: KernelClassifierParameters, rows: Rows
+) -> TrainedKernel:
+    """Fit a support vector machine for each pair of classes, or each class against the rest.
+
+    Parameters
+    ----------
+    who : str
+        Name used in messages.
+    given : KernelClassifierParameters
+        Checked already.
+    rows : Rows
+        With a C-contiguous array, a CSR matrix, or the kernel values of a precomputed kernel.
+    """
+    weight = row_weight(who, given.class_weight, rows)
+    training = _training_points(who, given, rows.matrix, rows.weight, weight)
+    codes = rows.codes[training.kept]
+    pairs = ClassPairs(rows.classes.size, given.multiclass)
+    model, support, found = _solve_pairs(who, given, pairs, training.points, codes, training.caps)
+    calibrators = None
+    if given.calibrate is not None:
+        calibrators = _calibrated(who, given, pairs, training, codes)
+    solutions = [one for one, _ in found]
+    return TrainedKernel(
+        model,
+        training.kept[support],
+        training.gamma,
+        max(gap for _, gap in found),
+        solutions,
+        calibrators,
+        _unconverged(who, given, solutions),
+    )
+
+
+def train_kernel_regressor(
+    who: str, given: KernelRegressorParameters, matrix: Any, target: Target
+) -> TrainedKernel:
+    """Fit support vector regression or, for the squared loss, kernel ridge regression.
+
+    The matrix is as in `train_kernel_classifier`; the parameters were checked already.
+    """
+    training = _training_points(who, given, matrix, target.weight, target.weight)
+    points, caps = training.points, training.caps
+    y = target.y[training.kept]
+    solutions: list[DualSolution] = []
+    if given.loss == "squared":  # a linear system instead of a dual with bounds
+        beta, intercept, gap = solve_ridge(points, y, caps, who)
+    else:
+        one = solve_dual(points, regression(y, caps, given.epsilon, given.shift), given, who)
+        # Each row has two dual variables, one for either side of the tube.
+        beta, intercept, gap = one.beta[: y.size] + one.beta[y.size :], one.intercept, one.gap
+        solutions = [one]
+    model, support = combine(points, [(np.arange(y.size), beta)], [intercept], given.n_threads)
+    return TrainedKernel(
+        model,
+        training.kept[support],
+        training.gamma,
+        gap / float(caps.sum()),
+        solutions,
+        warnings=_unconverged(who, given, solutions),
+    )
+
+
+def stored_model(
+    given: KernelParameters,
+    matrix: Any,
+    support: IntArray,
+    coef: FloatArray,
+    intercept: FloatArray,
+    *,
+    gamma: float,
+    double: bool,
+) -> KernelModel:
+    """The model of support vectors and coefficients that were stored, such as in a file.
+
+    Parameters
+    ----------
+    given : KernelParameters
+        The kernel is a name.
+    matrix : array or CSR matrix
+        The support vectors; for a precomputed kernel an array without rows that has the columns of
+        the kernel matrix.
+    support : (n_support,) int array
+        Indices of the support vectors among the rows of the fit.
+    coef, intercept : arrays
+        As in `KernelModel`.
+    gamma : float
+        Width of the kernel.
+    double : bool
+        Whether products are computed in float64 rather than float32.
+    """
+    kernel = KERNELS[given.kernel](given, gamma) if isinstance(given.kernel, str) else None
+    points: Points
+    if kernel is None:
+        points = GivenPoints(matrix, support)
+    else:
+        points = ProductPoints(matrix, kernel, np.float64 if double else np.float32)
+    return KernelModel(points, coef, intercept, given.n_threads)
+
+
+# --- parts of a fit ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """The rows of positive weight, with their kernel."""
+
+    points: Points
+    kept: IntArray  # their indices among all rows
+    caps: FloatArray  # upper bounds of their dual variables: C times the weights of the loss
+    gamma: float
+
+
+def _training_points(
+    who: str,
+    given: KernelParameters,
+    matrix: Any,
+    sample_weight: FloatArray | None,
+    weight: FloatArray | None,
+) -> _Training:
+    """The rows that take part in a fit; ``weight`` is the row weight times the class weight."""
+    n = matrix.shape[0]
+    caps = np.full(n, float(given.C)) if weight is None else given.C * weight
+    kept = np.flatnonzero(caps)  # rows of weight zero take no part
+    gamma = kernel_width(given.gamma, matrix, sample_weight)
+    kernel: Any = given.kernel
+    if isinstance(kernel, str):
+        kernel = KERNELS[kernel](given, gamma)
+    points = make_points(matrix, kernel, given.tol, who)
+    check_definite(points, who)
+    if kept.size < points.size:
+        points = points.only(kept)
+    return _Training(points, kept, caps[kept], gamma)
+
+
+def _solve_pairs(
+    who: str,
+    given: KernelClassifierParameters,
+    pairs: ClassPairs,
+    points: Points,
+    codes: IntArray,
+    caps: FloatArray,
+) -> tuple[KernelModel, IntArray, list[tuple[DualSolution, float]]]:
+    """Solve every score function: the joint model, its support, solutions with their gaps."""
+    parts, found = [], []
+    for positive, negative in pairs.pairs:
+        if negative == REST:
+            index = np.arange(codes.size)
+        else:
+            index = np.flatnonzero((codes == positive) | (codes == negative))
+        mine = points if index.size == points.size else points.only(index)
+        # A binary problem on the rows of the two sides, with its gap per unit of loss.
+        dual = classification(np.where(codes[index] == positive, 1.0, -1.0), caps[index])
+        one = solve_dual(mine, dual, given, who)
+        parts.append((index, one.beta))
+        found.append((one, one.gap / float(caps[index].sum())))
+    intercepts = [one.intercept for one, _ in found]
+    return *combine(points, parts, intercepts, given.n_threads), found
+
+
+def _calibrated(
+    who: str,
+    given: KernelClassifierParameters,
+    pairs: ClassPairs,
+    training: _Training,
+    codes: IntArray,
+) -> list[Calibrator]:
+    """Calibrators fitted on the held-out scores of stratified folds."""
+    count = min(FOLDS, int(np.bincount(codes).min()))
+    if count < 2:
+        raise DataError(
+            who,
+            needs="two rows of every class to calibrate",
+            got="a class with one",
+            todo="Set {option} to None, or drop that class.",
+            option=Option("calibrate", bare=True),
+        )
+    # The kernel of the training rows is used again: a fold is a subset of its points.
+    points, caps = training.points, training.caps
+    scores = np.empty((codes.size, len(pairs.scored)))
+    seed = 0 if given.random_state is None else given.random_state
+    for train, test in stratified_folds(codes, count, seed):
+        part = points.only(train)
+        model, _, _ = _solve_pairs(who, given, pairs, part, codes[train], caps[train])
+        scores[test] = pairs.scores(model.scores(points.rows(test)))
+    hits = [codes == code for code in pairs.scored]
+    return fit_calibrators(str(given.calibrate), scores, hits, caps / given.C)
+
+
+def _unconverged(
+    who: str, given: KernelParameters, solutions: Sequence[DualSolution]
+) -> list[Warning]:
+    """A warning if solves missed the tolerance, with their largest violation."""
+    late = [one for one in solutions if not one.converged]
+    if not late:
+        return []
+    worst = max(one.violation for one in late)
+    return [
+        ConvergenceWarning(
+            who,
+            does=f"stopped after {given.max_iter} blocks: the optimality conditions are "
+            f"violated by {worst:.3g}, the tolerance is {given.tol:.3g}",
+            todo="Increase {option} or {option2}, or scale the columns.",
+            option=(Option("max_iter", bare=True), Option("tol", bare=True)),
+        )
+    ]

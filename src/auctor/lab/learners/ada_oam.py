@@ -1,0 +1,102 @@
+"""AdaOAM: OPAUC with a separate step size for every column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from auctor.core.checks import check_real
+from auctor.core.types import CompressedColumns, FloatArray
+from auctor.lab.kernels.opauc import ada_oam_rows
+from auctor.lab.learners.opauc import AXES
+from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.moments import midpoint
+
+
+@dataclass(eq=False, repr=False)
+class AdaOam(OnlineClassifier):
+    """`Opauc` with AdaGrad's step sizes, which adapt to the gradients of each column.
+
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2`` over the ball
+    ``|w| <= sqrt(2 / strength)``, which contains the minimiser. A step divides the gradient,
+    coordinate by coordinate, by the root of the sum of its squares so far; the projection on the
+    ball uses the same metric. The threshold of `predict` is the midpoint between the mean scores of
+    the classes.
+
+    Time per row and memory are O(d^2).
+
+    Parameters
+    ----------
+    strength : float >= 0
+    step : float > 0
+        Size of the first step of every coordinate, in units of its weight.
+    damping : float > 0
+        Added to the divisor of the gradient, as a share of the root mean square of the divisors. It
+        bounds the steps of columns whose gradients were almost zero so far.
+    passes : int
+        Number of passes of `fit` over all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        Whether rows with NaN or infinity raise an error or are left out.
+    random_state : int, optional
+        Not used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+    >>> AdaOam(passes=20).fit(X, [0, 0, 1, 1]).score(X, [0, 0, 1, 1])
+    1.0
+
+    References
+    ----------
+    Ding, Zhao, Hoi, Ong, An adaptive gradient method for online AUC maximization, 2015.
+    """
+
+    strength: float = 1e-4
+    _: KW_ONLY
+    step: float = 0.5
+    damping: float = 1e-6
+
+    def check_params(self) -> None:
+        """Raise ``ParameterError`` for invalid parameters."""
+        super().check_params()
+        check_real(self._who, "strength", self.strength, low=0.0)
+        check_real(self._who, "step", self.step, low=0.0, open_low=True)
+        check_real(self._who, "damping", self.damping, low=0.0, open_low=True)
+
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
+        return {
+            "mass": np.zeros(2),
+            "mean": np.zeros((2, d)),
+            "scatter": np.zeros((2, d, d)),
+            "w": np.zeros(d),
+            "squares": np.zeros(d),
+            "clock": np.zeros(1, dtype=np.int64),
+        }
+
+    def state_numbers(self, d: int) -> int:
+        """Approximate number of floats in a state of d columns."""
+        return 2 * d * d
+
+    def _widen(self, state: State, extra: int) -> None:
+        pad_columns(state, AXES, extra)
+
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
+        radius = math.sqrt(2.0 / self.strength) if self.strength > 0.0 else math.inf
+        names = ("mass", "mean", "scatter", "w", "squares", "clock")
+        arrays = [state[name] for name in names]
+        ridge = 0.5 * self.strength
+        ada_oam_rows(*rows, y, weight, ridge, self.step, self.damping, radius, *arrays)
+
+    def _weights(self, state: State) -> FloatArray:
+        return state["w"].copy()
+
+    def _threshold(self, state: State) -> float:
+        return midpoint(state["mean"], state["w"])

@@ -1,0 +1,165 @@
+"""SOLAM and regSOLAM: descent-ascent on the saddle-point form of the pairwise square loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from auctor.core.checks import check_real
+from auctor.core.types import CompressedColumns, FloatArray
+from auctor.lab.kernels import saddle as kernels
+from auctor.lab.kernels.saddle import Saddle
+from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+
+
+class _Saddle(OnlineClassifier):
+    """Gradient descent in (w, a, b) and ascent in alpha, with steps ``rate / sqrt(t)``.
+
+    The iterates are averaged.
+    """
+
+    rate: float
+
+    def check_params(self) -> None:
+        """Raise ``ParameterError`` for invalid parameters."""
+        super().check_params()
+        check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
+
+    def _bounds(self) -> tuple[float, float]:
+        """Strength of the ridge and radius of the ball."""
+        raise NotImplementedError
+
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
+        state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(len(Saddle))}
+        state["scalars"][Saddle.SCALE] = 1.0
+        return state
+
+    def _ruled_by_one_row(self, state: State) -> bool:
+        return kernels.dominated_by_one_row(state["scalars"])
+
+    def _widen(self, state: State, extra: int) -> None:
+        pad_columns(state, {"table": (0,)}, extra)
+
+    def _learn(
+        self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
+    ) -> None:
+        table, scalars = state["table"], state["scalars"]
+        kernels.solam(*rows, y, weight, *self._bounds(), float(self.rate), table, scalars)
+
+    def _weights(self, state: State) -> FloatArray:
+        table, s = state["table"], state["scalars"]
+        total: FloatArray = s[Saddle.SUM_SCALE] * table[:, 0] - table[:, 1]
+        return total / (s[Saddle.MASS] or 1.0)
+
+    def _threshold(self, state: State) -> float:
+        s = state["scalars"]
+        middle = 0.5 * (s[Saddle.SUM_A] + s[Saddle.SUM_B])
+        return float(middle / (s[Saddle.MASS] or 1.0))
+
+    @property
+    def saddle_(self) -> FloatArray:
+        """Averages of a, b and alpha: mean scores of the classes, and their difference."""
+        s = self.state_["scalars"]
+        sums = s[[Saddle.SUM_A, Saddle.SUM_B, Saddle.SUM_ALPHA]]
+        return np.asarray(sums / (s[Saddle.MASS] or 1.0))
+
+
+@dataclass(eq=False, repr=False)
+class Solam(_Saddle):
+    """Linear AUC learner by stochastic descent-ascent, with w projected on a ball.
+
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2`` over ``|w| <= radius``. There are no steps
+    until both classes have rows. The threshold of `predict` is the midpoint between the estimated
+    mean scores of the classes.
+
+    Time per row is O(non-zeros), memory O(d). Step sizes depend on the norms of the rows: a row
+    with a larger norm than all others together makes steps too short to learn, and a `DataWarning`
+    is issued.
+
+    Parameters
+    ----------
+    radius : float > 0
+    rate : float > 0
+        Step t is ``rate / sqrt(t)``; for w it is divided by the mean squared norm of the rows.
+    passes : int
+        Number of passes of `fit` over all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        Whether rows with NaN or infinity raise an error or are left out.
+    random_state : None
+        Not used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+    >>> Solam(passes=20).fit(X, [0, 0, 1, 1]).score(X, [0, 0, 1, 1])
+    1.0
+
+    References
+    ----------
+    Ying, Wen, Lyu, Stochastic online AUC maximization, 2016, with gradient ascent in alpha.
+    """
+
+    radius: float = 10.0
+    _: KW_ONLY
+    rate: float = 1.0
+
+    def check_params(self) -> None:
+        """Raise ``ParameterError`` for invalid parameters."""
+        super().check_params()
+        check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
+
+    def _bounds(self) -> tuple[float, float]:
+        return 0.0, float(self.radius)
+
+
+@dataclass(eq=False, repr=False)
+class RegSolam(_Saddle):
+    """`Solam` with a ridge in place of a given radius.
+
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2``, whose minimiser has
+    ``|w| <= sqrt(2 / strength)``.
+
+    Parameters
+    ----------
+    strength : float > 0
+    rate : float > 0
+        Step t is ``rate / sqrt(t)``; for w it is divided by the mean squared norm of the rows.
+    passes : int
+        Number of passes of `fit` over all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        Whether rows with NaN or infinity raise an error or are left out.
+    random_state : None
+        Not used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+    >>> RegSolam(passes=20).fit(X, [0, 0, 1, 1]).score(X, [0, 0, 1, 1])
+    1.0
+
+    References
+    ----------
+    Natole, Fast optimization algorithms for AUC maximization, Albany 2020, chapter 3, with the
+    ridge scaled like the loss.
+    """
+
+    strength: float = 1e-2
+    _: KW_ONLY
+    rate: float = 1.0
+
+    def check_params(self) -> None:
+        """Raise ``ParameterError`` for invalid parameters."""
+        super().check_params()
+        check_real(self._who, "strength", self.strength, low=0.0, open_low=True)
+
+    def _bounds(self) -> tuple[float, float]:
+        return float(self.strength), math.sqrt(2.0 / self.strength)

@@ -1,0 +1,8 @@
+"""Linear models with scikit-learn's API, for matrices and for raw tables."""
+
+from auctor.linear.classifier import MetricClassifier
+from auctor.linear.regressor import LinearRegressor
+from auctor.linear.search import MetricClassifierCV
+from auctor.linear.table import TableClassifier
+
+__all__ = ["LinearRegressor", "MetricClassifier", "MetricClassifierCV", "TableClassifier"]

@@ -1,0 +1,298 @@
+"""A linear classifier trained on the metric you report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from auctor.core.errors import NotOfferedError, Option
+from auctor.core.result import Solution
+from auctor.core.types import Array, FloatArray
+from auctor.data import in_shards
+from auctor.fit.calibrate import LOG_ODDS, Calibrator, log_odds
+from auctor.fit.fitted import Fitted
+from auctor.fit.metric import resolve_metric
+from auctor.fit.model import LinearModel
+from auctor.fit.parameters import ClassifierParameters, LinearParameters
+from auctor.fit.targets import Rows, code_of, encode, positive_code, read_groups
+from auctor.fit.train_model import FitOptions, train_model
+from auctor.linear.base import LinearEstimator
+from auctor.linear.cluster import as_shards, by_partition
+from auctor.linear.fit_warnings import issue_warnings
+from auctor.linear.offered import offered_if
+
+
+def check_has_probabilities(estimator: Any) -> None:
+    """Raise if a classifier has no `predict_proba`: neither calibrated nor trained on log-loss."""
+    if estimator.calibrate is None and not log_odds(estimator.metric, None):
+        raise NotOfferedError(
+            type(estimator).__name__,
+            needs="{option} or 'isotonic', or {option2}, for predict_proba",
+            got="calibrate=None",
+            todo="Set {option3} and fit again; decision_function gives scores without it.",
+            option=(
+                Option("calibrate", "sigmoid"),
+                Option("metric", "log_loss"),
+                Option("calibrate", bare=True),
+            ),
+        )
+
+
+class ClassifierAttributes:
+    """Types of the attributes that a fit sets."""
+
+    classes_: Array
+    pos_label_: Any
+    intercept_: FloatArray
+    threshold_: FloatArray
+    calibrators_: list[Calibrator]
+    solution_: Solution | list[Solution]
+
+
+# The decorator makes a constructor of this name, with the parameters of the base class.
+@dataclass(eq=False, repr=False)
+class MetricClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    ClassifierAttributes,
+    LinearEstimator,
+    ClassifierParameters,
+):
+    """Linear classifier that is trained on the metric that you report.
+
+    The weights minimise ``loss(X w) + strength * penalty(w)``. The loss, called the surrogate,
+    replaces the metric, which is piecewise constant and therefore hard to optimise directly. With
+    more than two classes each class is trained against the rest, except for "log_loss", which
+    trains all classes jointly (multinomial logistic regression).
+
+    Parameters
+    ----------
+    metric : str or loss object
+        A name, with its number if it has one: ``"precision_at_k(100)"``. ``auctor list metrics``
+        and the guide `docs/choose.md` have all names. A loss object such as
+        ``auctor.losses.PairwiseHinge(0.1)`` is minimised itself.
+    surrogate : str
+        The loss that is minimised in place of the metric. "auto" is the first one that ``auctor
+        list metrics`` shows for the metric.
+        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
+        "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
+        ``cost(10)`` means that a false negative costs as much as ten false positives.
+    penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
+        A penalty object has its own strength.
+    strength : float >= 0
+        Multiplier of the penalty; ``C = 1 / (n strength)``. `auctor.MetricClassifierCV` picks it
+        by cross-validation.
+    l1_ratio : float in [0, 1], optional
+        Share of l1 in the elastic net, 0.5 by default.
+    solver : str or solver object
+        "auto" follows the table in `auctor.solvers.choose`.
+    fit_intercept : bool
+        The intercept is never penalised. Without it the threshold is 0.
+    standardise : "auto" or bool
+        Whether columns are scaled to unit standard deviation, with sample weights, before the fit.
+        The penalty then acts on the scaled columns and does not depend on their units; ``coef_`` is
+        always in the units of the data. Columns of 0 and 1, such as those of a one-hot encoding,
+        and constant columns are not scaled. With an intercept, dense columns (and sparse ones that
+        store every entry) are also centred, which does not change the solution but speeds up the
+        solver. "auto" scales unless the columns already have mean 0 and deviation 1, the rows of a
+        sparse matrix have unit norm, as those of tf-idf have, or the penalty bounds the weights.
+        Scaled data are a copy; of a sparse matrix only the values are copied.
+    threshold : "auto", float or str
+        The score above which `predict` returns the positive class. "auto" is the best threshold
+        for the metric on the training scores (for "auc", "partial_auc", "average_precision" and
+        "prbep" the break-even point, which predicts as many positives as there are; for "log_loss"
+        0, probability one half). A rule of `auctor.metrics.best_threshold` can be given instead:
+        "precision(0.9)", "recall(0.8)", "cost(5)" or "top(100)". ``intercept_`` contains the
+        threshold, so that `predict` is ``decision_function > 0``.
+    threshold_cv : int, optional
+        Number of stratified folds for the threshold: each fold is scored by a model trained on the
+        others. By default the threshold is picked on the training scores.
+    class_weight : None, "balanced" or dict
+        Multipliers of the row weights by class. With two classes, "auc" and "partial_auc" do not
+        depend on them, but their threshold does. The k of "precision_at_k" and "recall_at_k" counts
+        weights in training. In the threshold and in `score` it counts rows, by their sample
+        weights. Folds inside a fit use k as a share of all rows.
+    calibrate : None, "sigmoid" or "isotonic"
+        How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
+        ``threshold_cv`` or five stratified folds. Without it there is no `predict_proba`, except
+        for "log_loss", whose scores are log-odds.
+    average : {"macro", "micro", "weighted"}
+        How `score` averages over more than two classes, each against the rest: "macro" is the mean
+        over the classes, "weighted" the mean weighted by the classes' rows, and "micro" the metric
+        of the decision values of all classes together. It has no effect on "error", the accuracy
+        of `predict`, and on "log_loss", minus the log-loss of `predict_proba`.
+    pos_label : label, optional
+        The positive one of two classes, for the metric, the threshold and `score`. By default 1 if
+        the other label is 0 or -1; true or yes, also as text, in upper or lower case; else the
+        class with less weight; for equal weights the second class. It is stored as ``pos_label_``.
+    tol : float
+        Gap to reach, as a fraction of the loss of the best constant score.
+    max_iter : int
+        Largest number of iterations of a solve.
+    max_seconds : float, optional
+        Time limit of each problem (one per class with more than two classes).
+    n_threads : int, optional
+    warm_start : bool
+        Start from the previous fit.
+    random_state : int, optional
+        Shuffles folds and seeds randomised solvers; None is the same seed every time.
+    verbose : int
+        1 writes a line per iteration to the error stream.
+
+    Attributes
+    ----------
+    classes_ : array
+    pos_label_ : label, or None for several classes
+    coef_ : (1, d) array, or (n_classes, d)
+        For two classes the weights of ``classes_[1]``, as in scikit-learn: `decision_function` is
+        above 0 where that class is predicted, whichever class is positive.
+    intercept_ : (1,) or (n_classes,) array
+        Fitted intercept minus ``threshold_``.
+    threshold_ : (1,) or (n_classes,) array
+    gap_ : float
+        Largest certified gap over the problems (see ``solution_.certified``).
+    n_iter_ : int
+        Largest number of iterations over the problems.
+    solution_ : Solution, or a list of them
+        Outcome of each solve, with its trace.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = X[:, 0] + 0.5 * rng.normal(size=200) > 1.2
+    >>> model = MetricClassifier("auc").fit(X, y)
+    >>> model.score(X, y) > 0.94
+    True
+    >>> model.gap_ < 1e-4
+    True
+    """
+
+    _for_the_other_kind = "LinearRegressor"
+    _parameters: ClassVar[type[LinearParameters]] = ClassifierParameters
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit to rows X and labels y.
+
+        Parameters
+        ----------
+        X : table, array, sparse matrix, or data in shards
+            Dask arrays and frames stay on the workers of the current client.
+        y : labels
+            Optional with `auctor.data.open_shards` and `auctor.data.spark`, whose rows have labels,
+            and weights if ``sample_weight`` is not given.
+        sample_weight : array, optional
+        groups : array, optional
+            A label per row, such as a query or a day: losses on pairs then compare only rows of
+            the same group.
+
+        Notes
+        -----
+        If a fit hardly lowers the loss, a second solve with almost no penalty checks whether any
+        weights can lower the surrogate on these rows, and a warning is issued if none can. It takes
+        at most as long as the fit, or one second.
+        """
+        issue_warnings(self._train(X, y, sample_weight, groups))
+        return self
+
+    @by_partition
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
+        matrix = self._read(X, reset=False)
+        return self.to_model().decision_function(matrix)
+
+    @by_partition
+    def predict(self, X: Any) -> Array:
+        """Labels: by the threshold for two classes, by the highest score for more."""
+        matrix = self._read(X, reset=False)
+        return self.to_model().predict(matrix)
+
+    @offered_if(check_has_probabilities)
+    @by_partition
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Calibrated probabilities, (n, n_classes)."""
+        check_is_fitted(self, "coef_" if log_odds(self.metric, self.calibrate) else "calibrators_")
+        matrix = self._read(X, reset=False)
+        return self.to_model().predict_proba(matrix)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """The metric, greater is better.
+
+        Costs and log-loss are returned with a minus sign, error rates as one minus the rate. With
+        ``groups`` it is the weighted mean over the groups in which the metric is defined.
+        """
+        decision = self.decision_function(X)
+        labels = self._read_target(y, decision.shape[0])
+        return self.to_model().score_at(decision, labels, sample_weight, groups)
+
+    def to_model(self) -> LinearModel:
+        """The fitted coefficients as a model that predicts without scikit-learn."""
+        # Scores of log-loss are log-odds; others need the fitted calibrators.
+        calibrators: list[Calibrator] | None = None
+        if log_odds(self.metric, self.calibrate):
+            calibrators = [LOG_ODDS] * self.coef_.shape[0]
+        elif self.calibrate is not None:
+            calibrators = getattr(self, "calibrators_", None)
+        return LinearModel(
+            coef=self.coef_,
+            intercept=self.intercept_,
+            classes=self.classes_,
+            threshold=self.threshold_,
+            calibrators=calibrators,
+            metric=self.metric,
+            surrogate=self.surrogate,
+            average=self.average,
+            positive=code_of(self.classes_, self.pos_label_),
+            feature_names=self._feature_names(),
+            n_threads=self.n_threads,
+            who=self._who,
+        )
+
+    # --- inputs and results of a fit ----------------------------------------------------------
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
+        """The checked training rows; sets ``classes_`` and ``pos_label_``."""
+        chosen = resolve_metric(self._who, self.metric, self.surrogate)
+        X, y = as_shards(X, y)
+        matrix = self._read(X, reset=True)
+        if y is None and in_shards(matrix):  # shards have their own labels and weights
+            y = matrix.row_labels()
+            sample_weight = matrix.target.weight if sample_weight is None else sample_weight
+        n = matrix.shape[0]
+        labels = self._read_labels(y, n)
+        weight = self._read_weight(sample_weight, n)
+        codes = read_groups(self._who, groups, chosen, n)
+        self.classes_, classes_of_rows = encode(self._who, labels, weight)
+        positive = positive_code(
+            self._who, self.classes_, classes_of_rows, pos_label=self.pos_label, weight=weight
+        )
+        self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
+        return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
+
+    def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+        """Fit to rows and store the result; returns the warnings for `fit` to issue."""
+        self.check_parameters()
+        rows = self._rows(X, y, sample_weight, groups)
+        fitted = self._fitted(rows, self._options(rows))
+        self.adopt(fitted)
+        if fitted.search is not None and not fitted.search.complete:
+            raise KeyboardInterrupt  # the best model so far is kept
+        return fitted.warnings
+
+    def _fitted(self, rows: Rows, options: FitOptions) -> Fitted[Any, Any]:
+        """The fitted model."""
+        return train_model(self._who, self._given(), rows, options)
+
+    def _options(self, rows: Rows) -> FitOptions:
+        """What the fit uses besides parameters and rows."""
+        return FitOptions(names=self._feature_names(), previous=self._previous())
+
+    def _shown(self, model: Any) -> dict[str, Any]:
+        return super()._shown(model) | {
+            "classes_": model.classes,
+            "pos_label_": model.classes[model.positive] if model.binary else None,
+            "threshold_": model.threshold,
+        }

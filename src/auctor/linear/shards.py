@@ -1,0 +1,109 @@
+"""Training on rows in shards, which stay on the disk: one strength, and a checkpoint to resume."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from auctor.core.errors import Option, ParameterError
+from auctor.core.files import AnyPath
+from auctor.data import Sharded
+from auctor.fit.checkpoint import Checkpoint
+from auctor.fit.fitted import FittedClassifier
+from auctor.fit.parameters import ClassifierParameters, LinearParameters
+from auctor.fit.targets import Rows, encode, positive_code
+from auctor.fit.train_model import train_model
+from auctor.linear.table_parameters import TableParameters, model_parameters
+
+#: Parameters that define the problem, not the solver: a run resumes from a checkpoint only if they
+#: are the same.
+PROBLEM = (
+    "metric",
+    "surrogate",
+    "penalty",
+    "l1_ratio",
+    "strength",
+    "fit_intercept",
+    "standardise",
+    "class_weight",
+    "pos_label",
+)
+
+
+def shard_parameters(
+    who: str, table: TableParameters, data: Sharded, *, positive: str | None, scale: bool | None
+) -> ClassifierParameters:
+    """The parameters of a fit to shards; raises for invalid ones.
+
+    Parameters
+    ----------
+    who : str
+        Name used in messages.
+    table : TableParameters
+        "auto" as strength is the default number: a search would take many passes over the shards.
+    data : Sharded
+    positive : str, optional
+        The positive class, as text.
+    scale : bool, optional
+        Whether to standardise the columns; by default only if they are not scaled yet.
+    """
+    if table.strength == "auto":
+        table = replace(table, strength=LinearParameters().strength)
+    table = replace(
+        table,
+        pos_label=_label(who, positive, data.labels),
+        standardise="auto" if scale is None else scale,
+    )
+    return model_parameters(who, table)
+
+
+def _label(who: str, text: str | None, labels: tuple[Any, Any] | None) -> Any:
+    """The label that is written like a text; the labels of shards may be numbers."""
+    if text is None or labels is None:
+        return text
+    by_text = {str(label): label for label in labels}
+    if text not in by_text:
+        raise ParameterError(
+            who,
+            needs=f"one of the labels {', '.join(by_text)}",
+            got=text,
+            todo="Correct {option}.",
+            option=Option("pos_label", bare=True),
+        )
+    return by_text[text]
+
+
+def shard_checkpoint(path: AnyPath, given: ClassifierParameters, data: Sharded) -> Checkpoint:
+    """A checkpoint of a fit, which is resumed only for the same rows and the same problem."""
+    problem = {name: getattr(given, name) for name in PROBLEM}
+    return Checkpoint(path, data.fingerprint(), problem)
+
+
+def train_shards(
+    who: str, given: ClassifierParameters, data: Sharded, checkpoint: Checkpoint | None = None
+) -> FittedClassifier:
+    """Fit a classifier to the rows of shards, with their own labels and weights.
+
+    Parameters
+    ----------
+    who : str
+        Name used in messages.
+    given : ClassifierParameters
+        From `shard_parameters`.
+    data : Sharded
+        From `auctor.data.open_shards`, for example.
+    checkpoint : Checkpoint, optional
+        Saves the best point while the solver runs, and resumes from it.
+    """
+    weight = data.target.weight
+    classes, codes = encode(who, data.row_labels(), weight)
+    positive = positive_code(who, classes, codes, pos_label=given.pos_label, weight=weight)
+    rows = Rows(data, classes, codes, weight, positive=positive)
+    saving: AbstractContextManager[None] = nullcontext()
+    if checkpoint is not None:
+        saving = checkpoint.keeping()
+    with saving:
+        fitted = train_model(who, given, rows)
+    names = None if data.names is None else tuple(map(str, data.names))
+    return replace(fitted, model=replace(fitted.model, feature_names=names))

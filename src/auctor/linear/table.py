@@ -1,0 +1,320 @@
+"""A classifier for raw tables, which does what ``auctor train`` does to files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.types import Array, FloatArray
+from auctor.fit.model import LinearModel
+from auctor.linear.base import check_columns
+from auctor.linear.classifier import MetricClassifier, check_has_probabilities
+from auctor.linear.from_model import unfitted
+from auctor.linear.offered import offered_if
+from auctor.linear.table_parameters import TableParameters, model_parameters
+from auctor.tables.blocks import Block
+from auctor.tables.check import unseen_warning
+from auctor.tables.encode import Encoder
+from auctor.tables.frame import TableInMemory, labels_of
+from auctor.tables.infer import Note
+from auctor.tables.options import ReadOptions
+from auctor.tables.read import encode_table
+from auctor.tables.schema import Schema
+
+#: Name, in messages, of a table without a file name.
+TABLE = "the table"
+
+
+class TableAttributes:
+    """Types of the attributes that a fit sets."""
+
+    classes_: Array
+    pos_label_: Any
+    model_: MetricClassifier
+    schema_: Schema
+    notes_: list[str]
+
+
+@dataclass(eq=False, repr=False)
+class TableClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    TableAttributes,
+    BaseEstimator,  # type: ignore[misc]
+    TableParameters,
+):
+    """Classifier of a raw table of numbers, text, dates and missing values.
+
+    Columns are encoded as in `auctor.tables.read_table`: numbers and booleans stay, text becomes a
+    column of zeros and ones per category, dates become days since 1 January 1970. Then a
+    `MetricClassifier` is trained on the metric, by default with the strength that
+    `MetricClassifierCV` picks. ``auctor train`` does the same to files.
+
+    Parameters
+    ----------
+    metric : str or loss object
+        As in `MetricClassifier`.
+    model : {"linear", "additive"}
+        The model of the encoded columns: `MetricClassifier`, or `AdditiveClassifier` with a curve
+        for each column.
+    n_bins, monotone, interactions
+        Parameters of `AdditiveClassifier`. Monotone columns have their names in the table, or those
+        of the encoded columns ("city=Oslo").
+    strength : "auto" or float >= 0
+        Multiplier of the penalty; "auto" picks it by cross-validation.
+    n_strengths, cv, rule
+        Parameters of that search, as in `MetricClassifierCV`.
+    categorical : {"one_hot", "hash", "refuse"}
+        Encoding of text: a column of zeros and ones per category; ``buckets`` columns that
+        categories share by their hash; or an error.
+    buckets : int
+        Number of columns of "hash".
+    missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent", "keep"}
+        How missing numbers and dates are imputed. "auto" is the median for linear models; additive
+        models keep missing values, which have a parameter of their own. Missing text becomes the
+        most frequent category; with "auto", "zero" and "keep" it has no category.
+    drop, as_category, as_number : list of str, optional
+        Columns to leave out, columns to read as categories even if they contain numbers, and
+        columns of amounts, such as $1,200 or 45 %, to read as numbers.
+    date : dict, optional
+        Formats of date columns, as in `datetime.strptime`: ``{"sold": "%d/%m/%Y"}``.
+    decimal : {".", ","}
+        Decimal sign of numbers in text. Columns in ``as_number`` whose values have the other sign
+        are read with that one.
+    surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
+        As in `MetricClassifier`.
+    class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
+        As in `MetricClassifier`.
+    random_state : int, optional
+        As in `MetricClassifier`.
+    warm_start : bool
+        Start from the previous fit if it had the same columns.
+
+    Attributes
+    ----------
+    classes_, pos_label_, coef_, intercept_
+        As in `MetricClassifier`; the coefficients are those of the encoded columns, which
+        `get_feature_names_out` names.
+    model_ : MetricClassifier or MetricClassifierCV
+        The model of the encoded columns.
+    schema_ : auctor.tables.Schema
+        The encoding of the columns.
+    notes_ : list of str
+        Remarks on how the table was read, each with the parameter that changes it: columns read as
+        dates, identifiers, codes such as zip codes, columns that give the label away.
+
+    Notes
+    -----
+    At prediction, columns are found by name; their order and further columns do not matter.
+    Categories that did not occur in `fit` become zeros, and missing values are imputed as in
+    `fit`. In tables without names, such as arrays, columns are found by position.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({
+    ...     "age": [31, 45, None, 52, 28, 60] * 10,
+    ...     "city": ["Oslo", "Rome", "Rome", None, "Oslo", "Rome"] * 10,
+    ...     "bought": ["no", "yes", "yes", "yes", "no", "no"] * 10,
+    ... })
+    >>> model = TableClassifier("auc", strength=0.01).fit(table, "bought")
+    >>> model.get_feature_names_out().tolist()
+    ['age', 'city=Oslo', 'city=Rome']
+    >>> model.predict(pd.DataFrame({"city": ["Oslo", "Bonn"], "age": [30, None]})).tolist()
+    ['no', 'yes']
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        tags.input_tags.categorical = tags.input_tags.string = self.categorical != "refuse"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    @property
+    def _who(self) -> str:
+        return type(self).__name__
+
+    def make_model(self, schema: Schema | None = None) -> MetricClassifier:
+        """The unfitted model of the encoded columns; raises for invalid parameters.
+
+        With a schema, the columns of ``monotone`` become numbers of encoded columns.
+        """
+        made: MetricClassifier = unfitted(model_parameters(self._who, self, schema))
+        return made
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit to a table.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array
+        y : str or labels
+            The name of the label column in X, or a label per row.
+        sample_weight : array, optional
+        groups : array, optional
+            As in `MetricClassifier.fit`.
+        """
+        self.make_model()  # raises for invalid parameters before anything is read
+        label = y if isinstance(y, str) else None
+        frame = TableInMemory(X, self._who, without=label, decimal=self.decimal)
+        self._check_columns(X, frame, reset=True)
+        labels = self._labels(X, y)
+        notes: list[Note] = []
+        options = ReadOptions(
+            self._who,
+            categorical=self.categorical,
+            buckets=self.buckets,
+            missing=self.missing_rule(),
+            drop=self._listed("drop"),
+            as_category=self._listed("as_category"),
+            as_number=self._listed("as_number"),
+            date=self._dates(),
+            decimal=self.decimal,
+            check=frame.named,
+        )
+        # Labels are only for remarks on columns that give them away, in tables with names.
+        known = np.asarray(labels) if frame.named else None
+        table = encode_table(frame, TABLE, options, np.float64, notes, known)
+        model = self.make_model(table.schema)
+        # A warm start needs the same encoded columns.
+        last = getattr(self, "model_", None)
+        if self.warm_start and last is not None and self.schema_ == table.schema:
+            model = last.set_params(**model.get_params(deep=False))
+        model.fit(table.matrix, labels, sample_weight, groups)
+        self.adopt(model, table.schema)
+        self.notes_ = [str(note.warning(self._who)) for note in notes]
+        for note in notes:
+            if note.warns:
+                warnings.warn(note.warning(self._who), stacklevel=2)
+        return self
+
+    def adopt(self, model: MetricClassifier, schema: Schema) -> Self:
+        """Use a fitted model of encoded columns and the schema that encodes them."""
+        self.model_, self.schema_ = model, schema
+        self.classes_, self.pos_label_ = model.classes_, model.pos_label_
+        self.n_iter_ = model.n_iter_
+        self.notes_ = []
+        if not hasattr(self, "n_features_in_"):  # a model from a file, without a fit
+            names = [column.name for column in schema.columns]
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return self
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights of the encoded columns."""
+        check_is_fitted(self)
+        return self.model_.coef_
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Fitted intercept minus the threshold."""
+        check_is_fitted(self)
+        return self.model_.intercept_
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the encoded columns; ``input_features`` is ignored, for scikit-learn's API."""
+        check_is_fitted(self)
+        return np.array(self.schema_.feature_names, dtype=object)
+
+    def encode(self, X: Any) -> Any:
+        """The matrix of encoded columns, the input of ``model_``."""
+        encoder, block = self._encoder(X)
+        return encoder(block)
+
+    def _encoder(self, X: Any) -> tuple[Encoder, Block]:
+        """The encoder of a table and the block of its rows; raises without rows."""
+        check_is_fitted(self)
+        frame = TableInMemory(X, self._who, decimal=self.decimal)
+        self._check_columns(X, frame, reset=False)
+        encoder = Encoder(self.schema_, frame, TABLE, self._who)
+        (block,) = frame.blocks(encoder.kinds)
+        if not block.n_rows:
+            raise DataError(
+                self._who,
+                needs="some rows",
+                got="0 sample(s) (shape=(0, ...)) while a minimum of 1 is required",
+                todo="Pass some data.",
+            )
+        return encoder, block
+
+    def check(self, X: Any) -> list[str]:
+        """Remarks on a table before prediction: categories that did not occur in `fit`."""
+        encoder, block = self._encoder(X)
+        encoder(block)
+        if not encoder.unseen:
+            return []
+        return [str(unseen_warning(self._who, encoder.unseen, block.n_rows))]
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
+        matrix = self.encode(X)
+        return self.model_.decision_function(matrix)
+
+    def predict(self, X: Any) -> Array:
+        """Labels: by the threshold for two classes, by the highest score for more."""
+        matrix = self.encode(X)
+        return self.model_.predict(matrix)
+
+    @offered_if(check_has_probabilities)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Calibrated probabilities, (n, n_classes)."""
+        matrix = self.encode(X)
+        found: FloatArray = self.model_.predict_proba(matrix)
+        return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """The metric, greater is better, as in `MetricClassifier.score`.
+
+        y may be the name of the label column in X.
+        """
+        matrix = self.encode(X)
+        return self.model_.score(matrix, self._labels(X, y), sample_weight, groups)
+
+    def to_model(self) -> LinearModel:
+        """The fitted model of the encoded columns, which predicts without scikit-learn."""
+        check_is_fitted(self)
+        return self.model_.to_model()
+
+    # --- inputs of a fit ----------------------------------------------------------------------
+
+    def _listed(self, name: str) -> list[str]:
+        """The columns in a parameter as a list; a single name is allowed."""
+        given = getattr(self, name)
+        return [given] if isinstance(given, str) else list(given or ())
+
+    def _dates(self) -> dict[str, str]:
+        """The formats of dates, by column."""
+        if self.date is not None and not isinstance(self.date, Mapping):
+            raise ParameterError(
+                self._who,
+                needs="{option} to map columns to formats",
+                got=f"{self.date!r}",
+                todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
+                option=Option("date", bare=True),
+            )
+        return dict(self.date or {})
+
+    def _labels(self, X: Any, y: Any) -> Any:
+        """One label per row, from the column of that name where y is text."""
+        return labels_of(X, y, self._who) if isinstance(y, str) else y
+
+    def _check_columns(self, X: Any, frame: TableInMemory, *, reset: bool) -> None:
+        """Store the columns of a fit; later, without names, check the number of columns."""
+        if reset:
+            self.n_features_in_ = len(frame.names)
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            if frame.named:
+                self.feature_names_in_ = np.array(frame.names, dtype=object)
+        elif not frame.named:
+            check_columns(self, np.asarray(X), reset=False)

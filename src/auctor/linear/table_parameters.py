@@ -1,0 +1,135 @@
+"""The parameters of a model of a raw table, and those of the model of its encoded columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from auctor.additive.parameters import AdditiveParameters, read_monotone
+from auctor.core.errors import Option, ParameterError
+from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of
+from auctor.fit.registry import known
+from auctor.fit.train_model import check_given
+from auctor.tables.schema import KEEP, Schema
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TableParameters(ClassifierParameters):
+    """Parameters of `TableClassifier`."""
+
+    model: str = "linear"
+    n_bins: int = 32
+    monotone: Any = None
+    interactions: int = 0
+    strength: Any = "auto"
+    n_strengths: int | None = None
+    cv: Any = 5
+    rule: str = "best"
+    categorical: str = "one_hot"
+    buckets: int = 1024
+    missing: str = "auto"
+    drop: Any = None
+    as_category: Any = None
+    as_number: Any = None
+    date: Any = None
+    decimal: str = "."
+
+    def missing_rule(self) -> str:
+        """The rule for missing numbers: for "auto" they are kept if the model is additive."""
+        keeps = self.model == "additive" and self.missing == "auto"
+        return KEEP if keeps else self.missing
+
+
+def linear(who: str, given: TableParameters) -> ClassifierParameters:
+    """Parameters of a linear model; of a search for the strength if that is "auto"."""
+    for name in ("n_bins", "monotone", "interactions"):
+        if getattr(given, name) != getattr(TableParameters, name):
+            options = Option(name, bare=True), Option("model", "linear")
+            raise _needs_additive(
+                who, "an additive model for {option2}", "{option2} with {option3}", *options
+            )
+    if given.missing == KEEP:
+        needs, got = "values in every row for a linear model", Option("missing", KEEP)
+        raise _needs_additive(who, needs, "{option2}", got)
+    params = vars(parameters_of(ClassifierParameters, given))
+    strength = params.pop("strength")
+    if isinstance(strength, str) and strength == "auto":
+        if given.penalty != "none":
+            search = {"n_strengths": given.n_strengths, "cv": given.cv, "rule": given.rule}
+            return SearchParameters(**params, **search)
+        strength = 0.0
+    return ClassifierParameters(**params, strength=strength)
+
+
+def additive(who: str, given: TableParameters) -> ClassifierParameters:
+    """Parameters of an additive model; a default ``penalty`` becomes the default of curves."""
+    params = vars(parameters_of(ClassifierParameters, given))
+    for name in ("l1_ratio", "standardise"):
+        value = params.pop(name)
+        if value not in (None, False, getattr(ClassifierParameters, name)):
+            raise ParameterError(
+                who,
+                needs="the default {option2} for an additive model, whose bins need no scaling",
+                got="{option3}",
+                todo="Drop it, or use {option}.",
+                option=(Option("model", "linear"), Option(name, bare=True), Option(name, value)),
+            )
+    params |= {name: getattr(given, name) for name in ("n_bins", "monotone", "interactions")}
+    # Defaults of linear models become those of additive models.
+    if params["threshold_cv"] is None:
+        del params["threshold_cv"]
+    if params["penalty"] == ClassifierParameters().penalty:
+        params["penalty"] = AdditiveParameters().penalty
+    if given.n_strengths is not None:
+        params["n_strengths"] = given.n_strengths
+    return AdditiveParameters(**params, cv=given.cv, rule=given.rule)
+
+
+def _needs_additive(who: str, needs: str, got: str, *options: Option) -> ParameterError:
+    """The error for a parameter that only additive models have."""
+    return ParameterError(
+        who,
+        needs=needs,
+        got=got,
+        todo="Use {option}, or drop {option2}.",
+        option=(Option("model", "additive"), *options),
+    )
+
+
+#: Models by name: functions from parameters of a table to those of a model of encoded columns.
+MODELS: dict[str, Callable[[str, TableParameters], ClassifierParameters]] = {
+    "linear": linear,
+    "additive": additive,
+}
+
+
+def model_parameters(
+    who: str, given: TableParameters, schema: Schema | None = None
+) -> ClassifierParameters:
+    """The parameters of the model of the encoded columns; raises for invalid ones.
+
+    With a schema, the columns of ``monotone`` become numbers of encoded columns.
+
+    Examples
+    --------
+    >>> model_parameters("TableClassifier", TableParameters("f1", strength=0.1)).strength
+    0.1
+    """
+    make = MODELS[known(who, "model", given.model, MODELS)]
+    if isinstance(given.strength, str) and given.strength != "auto":
+        raise ParameterError(
+            who,
+            needs="{option} to be a number or 'auto'",
+            got=f"{given.strength!r}",
+            todo="Pass one of these.",
+            option=Option("strength", bare=True),
+        )
+    made = make(who, given)
+    check_given(who, made)
+    if schema is not None and isinstance(made, AdditiveParameters) and made.monotone is not None:
+        signs = read_monotone(who, made.monotone, schema.feature_names, schema.n_features)
+        made = replace(made, monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})
+    return made

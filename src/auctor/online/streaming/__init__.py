@@ -1,1 +1,0 @@
-"""StreamingAUC and its parts."""

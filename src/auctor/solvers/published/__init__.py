@@ -1,1 +1,0 @@
-"""Published methods kept as baselines; none of them is chosen by default."""

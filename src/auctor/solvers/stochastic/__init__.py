@@ -1,1 +1,0 @@
-"""Solvers that take many steps for each pass, each on a few random rows."""

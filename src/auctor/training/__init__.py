@@ -1,1 +1,0 @@
-"""Turns labels, weights, folds, strengths and thresholds into a fitted model."""
