@@ -55,3 +55,13 @@ def test_a_missed_tolerance_has_its_numbers_and_one_thing_to_do(status):
     assert str(several).startswith(
         "Newton missed the tolerance in 3 of 40 fits; in one of them it stopped"
     )
+
+
+def test_an_extra_that_is_installed_and_broken_is_not_called_missing(tmp_path, monkeypatch):
+    (tmp_path / "needs_newer.py").write_text("raise ImportError('numpy 2 is needed')")
+    (tmp_path / "needs_other.py").write_text("import no_such_module_of_another")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtraError, match="fails with: numpy 2 is needed"):
+        require("needs_newer", extra="cli", who="auctor demo")
+    with pytest.raises(MissingExtraError, match="No module named 'no_such_module_of_another'"):
+        require("needs_other", extra="cli", who="auctor demo")

@@ -9,6 +9,7 @@ import pytest
 from numba.core import event
 
 from auctor.kernels.runtime.compiled import kernel, report_compilation
+from auctor.kernels.runtime import one_writer
 from auctor.kernels.runtime.one_writer import locked
 
 #: Twice a number, and how often its machine code came from the disk.
@@ -155,3 +156,14 @@ def test_a_kernel_is_written_only_by_the_one_who_holds_the_lock(tmp_path, monkey
     assert compiled.is_set()
     assert len(list(folder.glob("*.nbc"))) == 2
     os.close(locked(folder))  # released: this would wait for ever
+
+
+def test_a_newer_numba_does_without_the_lock(monkeypatch):
+    registered = []
+    monkeypatch.setattr(event, "register", lambda kind, listener: registered.append(kind))
+    monkeypatch.setattr("numba.__version__", f"0.{one_writer.TESTED[1] + 1}.0rc1")
+    one_writer.install()
+    assert registered == []
+    monkeypatch.setattr("numba.__version__", "0.60.0")
+    one_writer.install()
+    assert registered == ["numba:compile", "numba:compiler_lock"]

@@ -18,13 +18,29 @@ def require(module: str, *, extra: str | None, who: str) -> ModuleType:
         ...
     auctor.core.errors.MissingExtraError: auctor demo needs no_such_module; got an environment without it. Run: pip install "auctor[cli]"
     """  # noqa: E501
+    package = module if extra is None else f'"auctor[{extra}]"'
     try:
         return importlib.import_module(module)
-    except ImportError as error:
-        package = module if extra is None else f'"auctor[{extra}]"'
+    except ModuleNotFoundError as error:
+        # A missing package that the module itself imports is another cause.
+        if error.name not in (module, module.partition(".")[0]):
+            raise _broken(module, package, error, who) from error
         raise MissingExtraError(
             who,
             needs=module,
             got="an environment without it",
             todo=f"Run: pip install {package}",
         ) from error
+    except ImportError as error:
+        raise _broken(module, package, error, who) from error
+
+
+def _broken(module: str, package: str, error: ImportError, who: str) -> MissingExtraError:
+    """The error for a module that is installed and cannot be imported, with the cause in words."""
+    cause = " ".join(str(error).split())
+    return MissingExtraError(
+        who,
+        needs=f"a {module} that can be imported",
+        got=f"one that fails with: {cause}",
+        todo=f"Install versions that fit together: pip install --upgrade {package}",
+    )
