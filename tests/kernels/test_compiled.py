@@ -8,8 +8,8 @@ import threading
 import pytest
 from numba.core import event
 
-from auctor.kernels.runtime.compiled import kernel, report_compilation
 from auctor.kernels.runtime import one_writer
+from auctor.kernels.runtime.compiled import kernel, report_compilation
 from auctor.kernels.runtime.one_writer import locked
 
 #: Twice a number, and how often its machine code came from the disk.
