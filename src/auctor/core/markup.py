@@ -1,4 +1,4 @@
-"""HTML and SVG elements as text, escaped: what notebooks and drawings need without templates.
+"""Text of others, made safe to show: in HTML and SVG elements, on a terminal, in a comment.
 
 Whole pages are templates of jinja2 (`auctor.reports.html`), which is an extra. The tables that a
 notebook shows of a result, and the marks of a drawing, must work without it.
@@ -6,8 +6,33 @@ notebook shows of a result, and the marks of a drawing, must work without it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from html import escape
+
+#: Characters that end a line or act on a terminal: C0 and C1 controls, the line and paragraph
+#: separators of Unicode, those that turn the direction of text, and halves of surrogate pairs.
+_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""Text in one line without control characters: each becomes its escape, such as ``\x1b``.
+
+    Names and labels come from files of strangers. On a terminal, an escape sequence can hide text
+    or change the clipboard; in an SQL comment, a line end lets the rest be executed.
+
+    Parameters
+    ----------
+    text : str
+    keep : str
+        Characters to leave as they are, such as line ends of text that has several lines.
+
+    Examples
+    --------
+    >>> print(printable("age\x1b]0;title\x07\r\n\u2028"))
+    age\x1b]0;title\x07\r\n\u2028
+    """
+    return _ACTING.sub(lambda m: m[0] if m[0] in keep else repr(m[0])[1:-1], text)
 
 
 class Markup(str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.additive.scorecard import make_scorecard, sql_name
 from auctor.core.errors import ParameterError
 from auctor.core.files import AnyPath, write_bytes
+from auctor.core.markup import printable
 from auctor.core.types import FloatArray
 from auctor.core.version import __version__
 from auctor.export.checks import check_listed
@@ -99,16 +101,31 @@ def to_sql(
     about = found.title
     if found.chosen is not None and found.chosen.binary:
         about += f", positive class {found.chosen.classes[found.chosen.positive]}"
-    lines = [f"-- auctor {__version__}: {about}".replace("\n", " ")]
-    lines += [
-        f"-- {sql_name(column.name)} is a number of days since 1970-01-01".replace("\n", " ")
+    # Databases disagree about which characters end a comment; none is left in these lines.
+    notes = [f"auctor {__version__}: {about}"]
+    notes += [
+        f"{sql_name(column.name)} is a number of days since 1970-01-01"
         for column in columns
         if column.kind == "date"
     ]
-    text = "\n".join([*lines, *_query(found, columns, table)]) + "\n"
+    comments = (f"-- {printable(note)}" for note in notes)
+    text = "\n".join([*comments, *_query(found, columns, table)]) + "\n"
+    _refuse_unstorable(text)
     if path is not None:
         write_bytes(path, text.encode(), who=WHO)
     return text
+
+
+def _refuse_unstorable(text: str) -> None:
+    """Refuse characters that no database has in a name or a value, quoted or not."""
+    if found := re.search("[\0\ud800-\udfff]", text):
+        around = text[max(0, found.start() - 10) : found.end() + 10]
+        raise ParameterError(
+            WHO,
+            needs="names and categories without NUL and without halves of surrogate pairs",
+            got=repr(around),
+            todo="Rename the column or the category before training.",
+        )
 
 
 def _query(found: Exported, columns: Sequence[Column], table: str) -> Iterator[str]:
