@@ -54,17 +54,6 @@ def precision_recall(info: Info, ax: Any = None) -> Any:
     return _named(ax, "Precision and recall")
 
 
-def plot_history(scores: Sequence[float], ax: Any = None) -> Any:
-    """Draw the scores of a search in the order of its candidates, and the best so far."""
-    ax = _axes(ax, "plot_history", "Candidate", "Score")
-    best = [max(x for x in scores[: k + 1] if x == x) if any(x == x for x in scores[: k + 1])
-            else math.nan for k in range(len(scores))]  # fmt: skip
-    numbers = range(1, len(scores) + 1)
-    ax.plot(numbers, list(scores), "o", color=NEGATIVE, label="candidate")
-    ax.step(numbers, best, where="post", color=POSITIVE, label="best so far")
-    return _named(ax, "Search")
-
-
 def lift(info: Info, ax: Any = None) -> Any:
     """Draw the share of positives found in the top share of the rows, for every model."""
     ax = _axes(ax, "lift", "Part of the rows, highest scores first", "Positives found")

@@ -19,6 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.errors import DataError, DataWarning, Option, ParameterError
+from auctor.core.optional import require
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.tune.folds import Fitting
@@ -282,10 +283,16 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
 
     def plot_history(self, ax: Any = None) -> Any:
         """Scores of the candidates in order and the best so far; needs the extra ``plots``."""
-        from auctor.reports.plots import plot_history
-
         metric = self.refit if self.multimetric_ and isinstance(self.refit, str) else "score"
-        return plot_history(self.cv_results_[f"mean_test_{metric}"], ax=ax)
+        scores = self.cv_results_[f"mean_test_{metric}"]
+        if ax is None:
+            ax = require("matplotlib.pyplot", extra="plots", who="plot_history").gca()
+        numbers = range(1, len(scores) + 1)
+        ax.plot(numbers, scores, "o", label="candidate")
+        ax.step(numbers, np.fmax.accumulate(scores), where="post", label="best so far")
+        ax.set(xlabel="Candidate", ylabel="Score", title="Search")
+        ax.legend()
+        return ax
 
 
 def _check_refit_name(who: str, refit: Any, metrics: list[str]) -> None:
