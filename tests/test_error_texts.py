@@ -39,7 +39,9 @@ def messages(tree):
     for node in ast.walk(tree):
         name = node.func.id if isinstance(node, ast.Call) and hasattr(node.func, "id") else None
         if name in KINDS:
-            given = dict(zip(ARGUMENTS, node.args, strict=False))
+            named = {one.arg for one in node.keywords}
+            new = len(node.args) < 2 and not named & {"needs", "does"}
+            given = dict(zip(ARGUMENTS[1:] if new else ARGUMENTS, node.args, strict=False))
             given |= {one.arg: one.value for one in node.keywords}
             yield node.lineno, {key: text_of(value) for key, value in given.items()}
 

@@ -15,16 +15,31 @@
     ├── ConvergenceWarning                  stopped before the tolerance was met
     └── DataWarning                         data that may have been misread
 
-An error says who needs what, what was got, and one thing to do. These parts are stored separately,
-so that Python and the command line can each show them in the words that their users type.
+An error says who needs what, what was got, and one thing to do. Code that finds something wrong
+states the last three; who needs it is the function, the estimator or the command that the user
+called, which ``speaks`` and ``speaks_as`` put down where the call comes in. The parts are stored
+separately, so that Python and the command line can each show them in the words that users type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
+F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound="Message")
+
+#: The public call that is running: the outermost one.
+_caller: ContextVar[str | None] = ContextVar("auctor_caller", default=None)
+
+#: Folder of this package: a warning points at the first line outside of it.
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 class Option(NamedTuple):
@@ -54,41 +69,55 @@ class Option(NamedTuple):
 
 
 class Message(Exception):
-    """A message made of who needs what, what was got, and one thing to do.
+    """A message made of what is needed, what was got, and one thing to do.
+
+    Its attribute ``who`` is the public call that runs when the message is made. A message that is
+    made where none is known, such as a thread of a pool, takes the name of the call that it leaves.
 
     Parameters
     ----------
-    who : str
-        The function or class that needs something; the command line names its command instead.
     needs : str, optional
-        What it needs. A message has either this or ``does``.
+        What is needed. A message has either this or ``does``.
     got : object, optional
-        What it got instead.
+        What there is instead.
     todo : str, optional
         One thing to do, as a sentence. ``{option}`` stands for the parameter to change, and
         ``{option2}`` for a second one.
     option : str, Option or tuple of them, optional
-        The parameters that ``todo`` names.
+        The parameters that the message names.
     does : str, optional
-        For warnings, in place of ``needs``: what ``who`` does that may not be intended.
+        For warnings, in place of ``needs``: what is done that may not be intended.
+    part : str, optional
+        The loss, penalty, metric or solver that needs something whoever calls it. It is named in
+        place of the call.
     """
+
+    who: str | None
 
     def __init__(
         self,
-        who: str,
+        *old: Any,
         needs: str | None = None,
         got: object = None,
         todo: str | None = None,
         option: str | Option | tuple[str | Option, ...] = (),
         does: str | None = None,
+        part: str | None = None,
     ) -> None:
+        # The former order (who, needs, got, todo, option, does), until every call is rewritten.
+        if len(old) > 1 or (old and (needs is not None or does is not None)):
+            parts = dict(zip(("needs", "got", "todo", "option", "does"), old[1:], strict=False))
+            part, needs, got = old[0], parts.get("needs", needs), parts.get("got", got)
+            todo, option = parts.get("todo", todo), parts.get("option", option)
+            does = parts.get("does", does)
+        elif old:
+            (needs,) = old
         if (needs is None) == (does is None):
             raise TypeError("A message says either what is needed (needs) or what is done (does).")
-        given = (option,) if isinstance(option, str | Option) else option
-        self.who, self.needs, self.got, self.todo, self.does = who, needs, got, todo, does
-        self.options: tuple[Option, ...] = tuple(
-            Option(one) if isinstance(one, str) else one for one in given
-        )
+        options = (option,) if isinstance(option, str | Option) else option
+        self.needs, self.got, self.todo, self.does = needs, got, todo, does
+        self.options = tuple(Option(one) if isinstance(one, str) else one for one in options)
+        self.who = part or _caller.get()
         super().__init__(self.render())
 
     def render(
@@ -96,28 +125,25 @@ class Message(Exception):
         who: Callable[[str], str] = str,
         option: Callable[[Option], str] = Option.in_python,
     ) -> str:
-        """The message as text.
-
-        Parameters
-        ----------
-        who : callable
-            How the name of who needs something is shown.
-        option : callable
-            How a parameter is shown.
+        """The message as text, with its name and parameters as ``who`` and ``option`` show them.
 
         Examples
         --------
-        >>> error = DataError(
-        ...     "read_table", "a label", "none", "Pass {option} with its name.", option="label"
-        ... )
+        >>> with speaking("read_table"):
+        ...     error = DataError("a label", got="none", todo="Pass {option}.", option="label")
+        ...     warning = DataWarning(does="rounds whole numbers beyond 2^53")
         >>> str(error)
-        'read_table needs a label; got none. Pass label= with its name.'
-        >>> error.render(lambda who: "auctor", lambda option: f"--{option.name}")
-        'auctor needs a label; got none. Pass --label with its name.'
-        >>> str(DataWarning("read_table", does="rounds whole numbers beyond 2^53"))
+        'read_table needs a label; got none. Pass label=.'
+        >>> error.render(option=lambda option: f"--{option.name}")
+        'read_table needs a label; got none. Pass --label.'
+        >>> str(warning)
         'read_table rounds whole numbers beyond 2^53'
+        >>> str(DataError("a label"))
+        'Needs a label'
         """
-        text = f"{who(self.who)} {self.does if self.needs is None else f'needs {self.needs}'}"
+        text = self.does if self.needs is None else f"needs {self.needs}"
+        assert text is not None
+        text = f"{text[:1].upper()}{text[1:]}" if self.who is None else f"{who(self.who)} {text}"
         if self.got is not None:
             text += f"; got {self.got}"
         if self.todo is not None:
@@ -127,23 +153,104 @@ class Message(Exception):
             text = text.replace("{option}" if number == 1 else f"{{option{number}}}", option(one))
         return text
 
+    def bear(self, who: str) -> None:
+        """Take the name of the call that the message leaves, unless it has one."""
+        if self.who is None:
+            self.who = who
+            self.args = (self.render(),)
+
     def of_kind(self, kind: type[M]) -> M:
         """A copy of the message as an error or a warning of another class."""
-        return kind(self.who, self.needs, self.got, self.todo, self.options, self.does)
+        return self._again(kind, self.options)()
 
     def naming(self, *options: Option) -> Self:
         """A copy of the message that names other parameters, in the order of its own."""
-        return type(self)(self.who, self.needs, self.got, self.todo, options, self.does)
+        return self._again(type(self), options)()
+
+    def _again(self, kind: type[M], options: tuple[Option, ...]) -> partial[M]:
+        return partial(
+            kind, needs=self.needs, got=self.got, todo=self.todo, option=options, does=self.does,
+            part=self.who,
+        )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (
-            self.who,
-            self.needs,
-            self.got,
-            self.todo,
-            self.options,
-            self.does,
-        )
+        return self._again(type(self), self.options), ()
+
+
+@contextmanager
+def speaking(name: str | None) -> Iterator[None]:
+    """Messages made in this block name ``name``; with None, the next public call names itself.
+
+    An outer block wins over an inner one, since its name is what the user called.
+    """
+    name = name if name is None else _caller.get() or name
+    token = _caller.set(name)
+    try:
+        yield
+    except Message as message:
+        if name is not None:
+            message.bear(name)
+        raise
+    finally:
+        _caller.reset(token)
+
+
+def speaks(method: F) -> F:
+    """Decorate a public method: messages made while it runs name the class of its object.
+
+    Of nested calls the outermost is named.
+
+    Examples
+    --------
+    >>> class Scale:
+    ...     @speaks
+    ...     def fit(self, rows):
+    ...         raise DataError("rows", got=len(rows))
+    >>> class Scale2(Scale):
+    ...     pass
+    >>> Scale2().fit([])
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.DataError: Scale2 needs rows; got 0
+    """
+    return _named(method, lambda self, *_, **__: type(self).__name__)
+
+
+def speaks_as(name: str) -> Callable[[F], F]:
+    """Decorate a public function or a generator: messages made while it runs name ``name``."""
+    return lambda function: _named(function, lambda *_, **__: name)
+
+
+def _named(function: F, name_of: Callable[..., str]) -> F:
+    """``function`` whose messages have a name; a generator speaks at each of its steps."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _caller.get() is not None:
+            return function(*args, **kwargs)
+        with speaking(name_of(*args, **kwargs)):
+            return function(*args, **kwargs)
+
+    @wraps(function)
+    def steps(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        name, ended = name_of(*args, **kwargs), object()
+        iterator = function(*args, **kwargs)
+        while True:
+            with speaking(name):
+                item = next(iterator, ended)
+            if item is ended:
+                return
+            yield item
+
+    return cast("F", steps if inspect.isgeneratorfunction(function) else call)
+
+
+def warn(message: Warning) -> None:
+    """Warn at the line outside of this package that led here."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 class AuctorError(Message):

@@ -42,5 +42,5 @@ def _broken(module: str, package: str, error: ImportError, who: str) -> MissingE
         who,
         needs=f"a {module} that can be imported",
         got=f"one that fails with: {cause}",
-        todo=f"Install versions that fit together: pip install --upgrade {package}",
+        todo=f"Install versions that fit together: pip install -U {package}",
     )
