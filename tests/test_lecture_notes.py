@@ -24,13 +24,13 @@ from auctor.minimise import minimise
 from auctor.penalties import L2, NoPenalty
 from auctor.problem import Problem
 
-HERE, QP, SVM = "test_lecture_notes.py", "qp/test_solver.py", "qp/test_margin.py"
-STEPS, NOISE = "solvers/test_notes.py", "solvers/test_stochastic.py"
-SQUARES, POISSON = "least_squares/test_solver.py", "least_squares/test_poisson.py"
+HERE, QP, SVM = "test_lecture_notes.py", "lab/qp/test_solver.py", "lab/qp/test_margin.py"
+STEPS, NOISE = "solvers/test_notes.py", "lab/solvers/test_stochastic.py"
+SQUARES, POISSON = "lab/least_squares/test_solver.py", "lab/least_squares/test_poisson.py"
 LINEAR, MAPS, KERNEL = (
-    "least_squares/test_linear.py",
-    "maps/test_maps.py",
-    "estimators/test_kernel.py",
+    "lab/least_squares/test_linear.py",
+    "lab/maps/test_maps.py",
+    "kernel/test_estimators.py",
 )
 
 #: Example or check, and a test of it: its file below this folder, and its name.

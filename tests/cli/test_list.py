@@ -85,5 +85,5 @@ def test_estimators_and_tools():
     listed = {part.name: part.summary for part in parts(PartKind.ESTIMATORS)}
     assert {"MetricClassifier", "KernelClassifier", "KernelRegressor"} <= set(listed)
     tools = {part.name: part.summary for part in parts(PartKind.TOOLS)}
-    assert {"qp.solve", "qp.hard_margin", "completion.complete"} <= set(tools)
+    assert {"lab.qp.solve", "lab.qp.hard_margin", "lab.completion.complete"} <= set(tools)
     assert all(summary and "\n" not in summary for summary in (listed | tools).values())

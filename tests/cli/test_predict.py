@@ -399,7 +399,8 @@ def test_it_needs_no_scikit_learn(command, trained, table, tmp_path):
     code = (
         "import sys; from auctor.cli.main import main; "
         f"code = main({words!r}); assert 'sklearn' not in sys.modules; "
-        "rooms = {'auctor.streaming', 'auctor.hierarchy', 'auctor.tune', 'auctor.kernel'}; "
+        "rooms = {'auctor.streaming.run', 'auctor.hierarchy.taxonomy', "
+        "'auctor.tune.engine', 'auctor.kernel.machine'}; "
         "assert not rooms & sys.modules.keys(); sys.exit(code)"
     )
     done = subprocess.run(

@@ -119,7 +119,7 @@ def test_ctrl_c_keeps_the_best_point(shards, tmp_path):
         (["--memory", "much"], "a number and a unit"),
         (["--calibrate", "sigmoid"], "all rows in memory for --calibrate"),
         (["--positive", "7"], "one of the labels"),
-        (["--solver", "coordinate_descent", "--penalty", "l1"], "CoordinateDescent needs"),
+        (["--solver", "coordinate_descent", "--penalty", "l1"], "curvature is diagonal"),
     ],
 )
 def test_bad_options_are_refused_by_name(shards, tmp_path, capsys, extra, said):

@@ -92,9 +92,11 @@ def test_the_registry_has_the_needs_of_every_solver(name):
 def test_every_name_of_the_room_is_imported_from_where_it_is_defined():
     assert set(HOMES) | {"choose", "resolve"} == set(auctor.solvers.__all__)
     for name, module in HOMES.items():
-        assert getattr(auctor.solvers, name).__module__ == f"auctor.solvers.{module}"
-    listed = {path.rpartition(".")[2] for path, _ in SOLVERS.values()}
-    assert listed == {kind.__name__ for kind in discover.solvers()}
+        assert getattr(auctor.solvers, name).__module__ == module
+    paths = [path for path, _ in SOLVERS.values() if ".lab." not in path]
+    assert {path.rpartition(".")[2] for path in paths} == {
+        kind.__name__ for kind in discover.solvers()
+    }
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.role}")

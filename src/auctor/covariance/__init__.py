@@ -1,19 +1,5 @@
 """Sparse inverse covariance (graphical lasso): conditional dependencies between variables."""
 
-from auctor.covariance.estimator import SparseInverseCovariance, refit
-from auctor.covariance.lhac import LhacMatrix
-from auctor.covariance.newton_cd import NewtonCd
-from auctor.covariance.path import covariance_path, strength_of_empty_graph
-from auctor.covariance.selection import SparseInverseCovarianceCV
-from auctor.covariance.solve import GraphSolution
+from auctor.core.lazy import names_on_first_use
 
-__all__ = [
-    "GraphSolution",
-    "LhacMatrix",
-    "NewtonCd",
-    "SparseInverseCovariance",
-    "SparseInverseCovarianceCV",
-    "covariance_path",
-    "refit",
-    "strength_of_empty_graph",
-]
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)

@@ -1,39 +1,5 @@
 """Labels with a taxonomy: hierarchical classification and multi-label learning."""
 
-from auctor.hierarchy import decoders, metrics, policies
-from auctor.hierarchy.decoders import (
-    Decoder,
-    ExpectedF,
-    Flat,
-    HierarchicalOperator,
-    LeafReduce,
-    MandatoryLeaf,
-    RootMap,
-    TopK,
-    tree_map,
-    tree_reduce,
-)
-from auctor.hierarchy.multi_label import HierarchicalMultiLabel
-from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.hierarchy.top_down import TopDownClassifier
-from auctor.hierarchy.tuning import tune_decoder
+from auctor.core.lazy import names_on_first_use
 
-__all__ = [
-    "Decoder",
-    "ExpectedF",
-    "Flat",
-    "HierarchicalMultiLabel",
-    "HierarchicalOperator",
-    "LeafReduce",
-    "MandatoryLeaf",
-    "RootMap",
-    "Taxonomy",
-    "TopDownClassifier",
-    "TopK",
-    "decoders",
-    "metrics",
-    "policies",
-    "tree_map",
-    "tree_reduce",
-    "tune_decoder",
-]
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)

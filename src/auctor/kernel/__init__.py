@@ -1,8 +1,5 @@
 """Kernel machines: support vector machines and kernel ridge regression."""
 
-from auctor.kernel.classifier import KernelClassifier
-from auctor.kernel.functions import Linear, Polynomial, Rbf
-from auctor.kernel.machine import KernelModel
-from auctor.kernel.regressor import KernelRegressor
+from auctor.core.lazy import names_on_first_use
 
-__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "Linear", "Polynomial", "Rbf"]
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)

@@ -1,8 +1,5 @@
 """Linear models with scikit-learn's API, for matrices and for raw tables."""
 
-from auctor.linear.classifier import MetricClassifier
-from auctor.linear.regressor import LinearRegressor
-from auctor.linear.search import MetricClassifierCV
-from auctor.linear.table import TableClassifier
+from auctor.core.lazy import names_on_first_use
 
-__all__ = ["LinearRegressor", "MetricClassifier", "MetricClassifierCV", "TableClassifier"]
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)

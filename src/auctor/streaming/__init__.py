@@ -1,17 +1,5 @@
 """Streams: linear classifiers that read each row once."""
 
-from auctor.streaming.auc import StreamingAUC
-from auctor.streaming.checkpoint import load_checkpoint, save_checkpoint
-from auctor.streaming.estimator import OnlineClassifier
-from auctor.streaming.river import Riverlike
-from auctor.streaming.run import StreamProgress, learn
+from auctor.core.lazy import names_on_first_use
 
-__all__ = [
-    "OnlineClassifier",
-    "Riverlike",
-    "StreamProgress",
-    "StreamingAUC",
-    "learn",
-    "load_checkpoint",
-    "save_checkpoint",
-]
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from auctor.core.checks import check_choice
 from auctor.core.errors import Option, ParameterError
-from auctor.streaming.estimator import OnlineClassifier
+
+if TYPE_CHECKING:
+    from auctor.streaming.estimator import OnlineClassifier
+
 
 #: Dotted path of every learner, by the name that users type.
 LEARNERS = {

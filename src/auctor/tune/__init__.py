@@ -8,33 +8,13 @@ weights of a model.
 
 from typing import Any
 
+from auctor.core.lazy import names_on_first_use
 from auctor.core.optional import require
-from auctor.tune.black_box import dfo_tr, minimise_black_box
-from auctor.tune.direct import maximise_metric
-from auctor.tune.engine import DfoTr
-from auctor.tune.search import SearchCV
-from auctor.tune.space import Categorical, Conditional, Float, Integer, Space
 
-__all__ = [
-    "Categorical",
-    "Conditional",
-    "DfoTr",
-    "Float",
-    "Integer",
-    "OptunaDfoTr",
-    "SearchCV",
-    "Space",
-    "dfo_tr",
-    "maximise_metric",
-    "minimise_black_box",
-]
+_attribute, __dir__, __all__ = names_on_first_use(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import `OptunaDfoTr` on first use, because it needs Optuna."""
     if name == "OptunaDfoTr":
         require("optuna", extra="tune", who="auctor.tune.OptunaDfoTr")
-        from auctor.tune.optuna_sampler import OptunaDfoTr
-
-        return OptunaDfoTr
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _attribute(name)

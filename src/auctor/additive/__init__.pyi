@@ -1,0 +1,3 @@
+from auctor.additive.estimators import AdditiveClassifier, AdditiveRegressor
+
+__all__ = ["AdditiveClassifier", "AdditiveRegressor"]

@@ -1,0 +1,49 @@
+"""Rooms whose names are imported on first use.
+
+A room of models holds algorithms, which need numpy and Numba, and estimators, which need
+scikit-learn. Its public names stand in the stub ``__init__.pyi``, which type checkers and editors
+read; at run time the same stub says which module a name comes from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def names_on_first_use(
+    room: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a room, read from its stub.
+
+    Parameters
+    ----------
+    room : str
+        ``__name__`` of the package.
+    file : str
+        ``__file__`` of the package; the stub lies beside it.
+
+    Examples
+    --------
+    >>> import auctor.linear
+    >>> "MetricClassifier" in dir(auctor.linear)
+    True
+    """
+    modules = {}
+    for statement in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ImportFrom):
+            for name in statement.names:
+                modules[name.asname or name.name] = statement.module or ""
+
+    def attribute(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        module = import_module(modules[name])
+        # `from auctor.room import part` may name a module of the room itself.
+        return getattr(module, name) if modules[name] != room else import_module(f"{room}.{name}")
+
+    names = sorted(modules)
+    return attribute, lambda: names, names
