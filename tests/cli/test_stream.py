@@ -360,7 +360,7 @@ def test_a_pipe_of_text_gives_the_same_rows(log):
     piped = list(open_stream(Pipe(log.read_bytes()), "csv", **options, chunk_rows=128))
     (whole,) = open_stream(log, **options)
     assert {chunk.schema for chunk in piped} == {whole.schema}
-    assert sum(chunk.unseen.get("city", 0) for chunk in piped) == whole.unseen["city"] == 10
+    assert sum(chunk.lost["city"].rows for chunk in piped) == whole.lost["city"].rows == 10
     np.testing.assert_array_equal(np.vstack([chunk.matrix for chunk in piped]), whole.matrix)
     assert np.concatenate([chunk.labels for chunk in piped]).tolist() == whole.labels.tolist()
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from auctor.core.errors import DataError, DataWarning
-from auctor.tables import read_table
+from auctor.tables import Column, read_table
 from auctor.tables.amounts import amount
-from auctor.tables.check import unseen_warning
+from auctor.tables.lost import Lost, lost_warnings
 
 ROWS = 60
 
@@ -190,7 +190,12 @@ def test_amounts(word, decimal, number):
 
 
 def test_unseen_categories_of_several_columns_are_one_sentence():
-    text = str(unseen_warning("auctor predict", {"city": 1, "job": 2}, 10))
+    lost = {
+        name: Lost(Column(name, "category", levels=("a",)), rows, 10, "b")
+        for name, rows in (("city", 1), ("job", 2))
+    }
+    (warning,) = lost_warnings("auctor predict", lost, 10)
+    text = str(warning)
     assert text.count("'city'") == text.count("'job'") == 1
     assert "as no category; got 1 of 10 rows" in text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,14 +17,17 @@ from auctor.cli.options import (
     Label,
     ModelPath,
     Seed,
+    Unreadable,
     ZeroBased,
     examples,
 )
-from auctor.cli.output import console, echo_json, say_unseen, say_warning
-from auctor.cli.reading import check_order, count_unseen, read_options
+from auctor.cli.output import console, echo_json, say_lost, say_warning
+from auctor.cli.reading import check_order, count_lost, read_options
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from auctor.tables.lost import Lost
 
 WHO = "auctor evaluate"
 #: Names of the metrics, in the order in which they are shown.
@@ -56,6 +58,7 @@ def evaluate(
     header: Header = "auto",
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
+    unreadable: Unreadable = "warn",
     seed: Seed = 0,
     as_json: AsJson = False,
     config: Config = None,
@@ -63,16 +66,17 @@ def evaluate(
     """Measure a model on labelled rows: all metrics, with 95 % intervals."""
     from auctor.evaluate.scores import evaluation, schema_for, score_chunks, seen_warning
     from auctor.saved import read_classifier
+    from auctor.tables.lost import lost_rows
     from auctor.tables.stream import stream_rows
 
     check_order(model, data, who=WHO)
     saved = read_classifier(model, who=WHO)
     schema = schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)
-    unseen: Counter[str] = Counter()
+    lost: dict[str, Lost] = {}
     chunks = stream_rows(data, read_options(ctx, WHO).by_schema(schema))
-    rows = score_chunks(saved.model, count_unseen(chunks, unseen), who=WHO, seed=seed)
-    found = evaluation(saved.model, rows, who=WHO) | {"unseen": dict(unseen)}
-    say_unseen("evaluate", unseen, rows.codes.size)
+    rows = score_chunks(saved.model, count_lost(chunks, lost), who=WHO, seed=seed)
+    found = evaluation(saved.model, rows, who=WHO) | lost_rows(lost)
+    say_lost("evaluate", lost, rows.codes.size)
     if seen := seen_warning(saved.notes, data, rows.codes.size, who=WHO):
         say_warning(seen, "evaluate")
     if as_json:

@@ -97,6 +97,14 @@ Decimal = Annotated[
         help="Decimal sign of the numbers in a CSV file.", autocompletion=names.choices(".", ",")
     ),
 ]
+Unreadable = Annotated[
+    str,
+    typer.Option(
+        help="Dates, amounts and columns of categories that the model cannot read: warn and take "
+        "them as missing, or refuse the file.",
+        autocompletion=names.choices("warn", "refuse"),
+    ),
+]
 Drop = Annotated[
     list[str] | None,
     typer.Option(help="A column to leave out; repeatable.", show_default=False),

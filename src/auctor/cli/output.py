@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from auctor.core.types import Array
     from auctor.evaluate.intervals import Estimate
+    from auctor.tables.lost import Lost
     from auctor.tables.schema import Schema
 
 #: Largest number of columns that are listed one by one; of more, only the kinds are counted. Set by
@@ -52,12 +53,12 @@ def say_warning(warning: Warning | str, command: str | None) -> None:
     say(f"warning: {worded(warning, command)}")
 
 
-def say_unseen(command: str, unseen: Mapping[str, int], rows: int, of: str = "training") -> None:
-    """Warn of categories that ``of``, by default the training rows, did not have, if any."""
-    if unseen:
-        from auctor.tables.check import unseen_warning
+def say_lost(command: str, lost: Mapping[str, Lost], rows: int, of: str = "training") -> None:
+    """Warn of values that the schema of ``of``, by default the training rows, cannot use."""
+    from auctor.tables.lost import lost_warnings
 
-        say_warning(unseen_warning(f"auctor {command}", unseen, rows, of), command)
+    for warning in lost_warnings(f"auctor {command}", lost, rows, of):
+        say_warning(warning, command)
 
 
 def worded(message: Exception | str, command: str | None) -> str:

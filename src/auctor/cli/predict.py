@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,15 +21,17 @@ from auctor.cli.options import (
     Label,
     ModelPath,
     Quiet,
+    Unreadable,
     ZeroBased,
     examples,
 )
-from auctor.cli.output import echo_json, say, say_unseen
-from auctor.cli.reading import check_order, count_unseen, read_options, read_text
+from auctor.cli.output import echo_json, say, say_lost
+from auctor.cli.reading import check_order, count_lost, read_options, read_text
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
     from auctor.saved import Predictor
+    from auctor.tables.lost import Lost
     from auctor.tables.options import ReadOptions
 
 WHO = "auctor predict"
@@ -80,6 +81,7 @@ def predict(
     header: Header = "auto",
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
+    unreadable: Unreadable = "warn",
     quiet: Quiet = False,
     as_json: AsJson = False,
     config: Config = None,
@@ -92,6 +94,7 @@ def predict(
     """
     from auctor.core.errors import Option, ParameterError
     from auctor.saved import read_predictor
+    from auctor.tables.lost import lost_rows
 
     check_order(model, data, who=WHO)
     kind = _kind(out)
@@ -110,8 +113,8 @@ def predict(
     )
     reading = read_options(ctx, WHO)
     columns, positive = column_names(fitted, wanted), _positive(fitted)
-    unseen: Counter[str] = Counter()
-    rows = _CountedRows(predictions(fitted, data, reading, wanted, unseen))
+    lost: dict[str, Lost] = {}
+    rows = _CountedRows(predictions(fitted, data, reading, wanted, lost))
     if keep:
         kept = _kept(data, reading, keep, columns)
         rows = _CountedRows(_side_by_side(kept, iter(rows)))
@@ -119,8 +122,8 @@ def predict(
     _write(out, kind, columns, rows)
     if as_json:
         about = {"model": model, "data": data, "out": out, "rows": rows.count}
-        echo_json({**about, "columns": columns, "positive": positive, "unseen": unseen})
-    say_unseen("predict", unseen, rows.count)
+        echo_json({**about, "columns": columns, "positive": positive, **lost_rows(lost)})
+    say_lost("predict", lost, rows.count)
     if not quiet and not as_json:
         _say_written(out, rows.count, positive)
 
@@ -138,7 +141,7 @@ def predictions(
     data: str,
     reading: ReadOptions,
     wanted: tuple[str, ...],
-    unseen: Counter[str] | None = None,
+    lost: dict[str, Lost] | None = None,
 ) -> Iterator[list[Array]]:
     """For each chunk of a file, the columns to write: scores, labels, probabilities.
 
@@ -150,8 +153,8 @@ def predictions(
     reading : ReadOptions
     wanted : tuple of str
         Keys of `METHODS`.
-    unseen : Counter, optional
-        Counts, by column, the rows with a category that the model does not know.
+    lost : dict, optional
+        Counts, by column, of the values that the model cannot use; updated in place.
     """
     import numpy as np
 
@@ -160,7 +163,7 @@ def predictions(
 
     schema = schema_for(model.n_features, model.feature_names, model.schema)
     chunks = stream_rows(data, reading.by_schema(schema, labelled=False))
-    for chunk in count_unseen(chunks, Counter() if unseen is None else unseen):
+    for chunk in count_lost(chunks, {} if lost is None else lost):
         found: list[Array] = []
         for what in wanted:
             values = getattr(model, METHODS[what])(chunk.matrix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from auctor.cli.parameters import date_patterns
 
 if TYPE_CHECKING:
     from auctor.tables import Chunk
+    from auctor.tables.lost import Lost
     from auctor.tables.options import ReadOptions
 
 
@@ -64,10 +64,12 @@ def read_text(path: str, columns: Iterable[str], options: ReadOptions) -> dict[s
     return columns_as_text(path, wanted, options.by_schema(None, labelled=False))
 
 
-def count_unseen(chunks: Iterable[Chunk], unseen: Counter[str]) -> Iterator[Chunk]:
-    """Pass chunks on; ``unseen`` counts, by column, rows with a category unknown to the model."""
+def count_lost(chunks: Iterable[Chunk], lost: dict[str, Lost]) -> Iterator[Chunk]:
+    """Pass chunks on; ``lost`` counts, by column, the values that the model cannot use."""
+    from auctor.tables.lost import add_lost
+
     for chunk in chunks:
-        unseen.update(chunk.unseen or {})
+        add_lost(lost, chunk.lost or {})
         yield chunk
 
 

@@ -23,11 +23,12 @@ from auctor.cli.options import (
     Seed,
     Slices,
     Threads,
+    Unreadable,
     ZeroBased,
     command_line,
     examples,
 )
-from auctor.cli.output import as_typed, echo_json, say_unseen, say_warning
+from auctor.cli.output import as_typed, echo_json, say_lost, say_warning
 from auctor.cli.reading import check_order, read_options, read_text
 
 WHO = "auctor report"
@@ -85,6 +86,7 @@ def report(
     header: Header = "auto",
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
+    unreadable: Unreadable = "warn",
     threads: Threads = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -111,7 +113,7 @@ def report(
     reading = read_options(ctx, WHO)
     rows = labelled_rows(saved, data, reading, seed=seed, who=WHO)
     count = rows.scored.codes.size
-    say_unseen("report", rows.table.unseen, count)
+    say_lost("report", rows.table.lost, count)
     slices = read_text(data, slice, reading) if slice else {}
     known = None
     if train is not None:  # the training file may have another format

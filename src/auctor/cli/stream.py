@@ -30,7 +30,7 @@ from auctor.cli.options import (
     command_line,
     examples,
 )
-from auctor.cli.output import INTERRUPTED, echo_json, say_unseen
+from auctor.cli.output import INTERRUPTED, echo_json, say_lost
 from auctor.cli.parameters import settings
 from auctor.cli.reading import read_options
 from auctor.cli.stream_output import (
@@ -149,6 +149,7 @@ def stream(
     """
     from auctor.fit.prepare import tidy_labels
     from auctor.streaming.run import SeenColumns
+    from auctor.tables.lost import lost_rows
     from auctor.tables.stream import stream_rows
 
     model = _make_model(ctx.params)
@@ -161,10 +162,10 @@ def stream(
         say_interrupted(0, checkpoint, None)
         raise typer.Exit(INTERRUPTED)
     model.classes_ = tidy_labels(model.classes_, who=WHO)
-    summary = summarise(model, learner, result, checkpoint, out) | {"unseen": columns.unseen}
+    summary = summarise(model, learner, result, checkpoint, out) | lost_rows(columns.lost)
     if out is not None:
         write_model(out, model, summary, columns.schema(model), command_line(ctx))
-    say_unseen("stream", columns.unseen, columns.rows, of="the first rows of the stream")
+    say_lost("stream", columns.lost, columns.rows, of="the first rows of the stream")
     if interrupted:
         say_interrupted(result.rows, checkpoint, out)
         raise typer.Exit(INTERRUPTED)

@@ -126,7 +126,7 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
     """The rows to train on and to measure on, and the warnings of reading them, each once."""
     from auctor.evaluate.run import gathered
     from auctor.fit.prepare import check_labels, prepare
-    from auctor.tables.check import unseen_warning
+    from auctor.tables.lost import lost_warnings
     from auctor.tables.read import read_file
 
     warned: list[Warning] = []
@@ -145,8 +145,7 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
             progress.stage(f"reading {job.test}")
             test = read_file(job.test, job.reading.by_schema(table.schema))
             progress.close()
-            if test.unseen:
-                warned.append(unseen_warning(WHO, test.unseen, test.matrix.shape[0]))
+            warned += lost_warnings(WHO, test.lost, test.matrix.shape[0])
         parts = prepare(
             table,
             test,

@@ -20,10 +20,10 @@ from auctor.linear.from_model import unfitted
 from auctor.linear.offered import offered_if
 from auctor.linear.table_parameters import TableParameters, model_parameters
 from auctor.tables.blocks import Block
-from auctor.tables.check import unseen_warning
 from auctor.tables.encode import Encoder
 from auctor.tables.frame import TableInMemory, labels_of
 from auctor.tables.infer import Note
+from auctor.tables.lost import lost_warnings, refuse_lost
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
 from auctor.tables.schema import Schema
@@ -87,6 +87,10 @@ class TableClassifier(
     decimal : {".", ","}
         Decimal sign of numbers in text. Columns in ``as_number`` whose values have the other sign
         are read with that one.
+    unreadable : {"warn", "refuse"}
+        What to do, at prediction, with text that is no date or amount in a column of these, and
+        with a column whose categories are all unknown: count them in a warning and take them as
+        missing, or raise.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
     class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
@@ -227,9 +231,19 @@ class TableClassifier(
         return np.array(self.schema_.feature_names, dtype=object)
 
     def encode(self, X: Any) -> Any:
-        """The matrix of encoded columns, the input of ``model_``."""
+        """The matrix of encoded columns, the input of ``model_``.
+
+        A `DataWarning` counts dates and amounts that cannot be read, and columns whose categories
+        are all unknown; with ``unreadable="refuse"`` they are a `DataError`.
+        """
         encoder, block = self._encoder(X)
-        return encoder(block)
+        encoder.refuses = self.unreadable == "refuse"
+        matrix = encoder(block)
+        if encoder.refuses:
+            refuse_lost(self._who, encoder.lost, TABLE)
+        for warning in lost_warnings(self._who, encoder.lost, block.n_rows, unseen=False):
+            warnings.warn(warning, stacklevel=3)
+        return matrix
 
     def _encoder(self, X: Any) -> tuple[Encoder, Block]:
         """The encoder of a table and the block of its rows; raises without rows."""
@@ -248,12 +262,13 @@ class TableClassifier(
         return encoder, block
 
     def check(self, X: Any) -> list[str]:
-        """Remarks on a table before prediction: categories that did not occur in `fit`."""
+        """Remarks on a table before prediction: values that the model cannot use.
+
+        These are dates and amounts that cannot be read, and categories that did not occur in `fit`.
+        """
         encoder, block = self._encoder(X)
         encoder(block)
-        if not encoder.unseen:
-            return []
-        return [str(unseen_warning(self._who, encoder.unseen, block.n_rows))]
+        return [str(one) for one in lost_warnings(self._who, encoder.lost, block.n_rows)]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""

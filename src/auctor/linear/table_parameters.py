@@ -36,6 +36,7 @@ class TableParameters(ClassifierParameters):
     as_number: Any = None
     date: Any = None
     decimal: str = "."
+    unreadable: str = "warn"
 
     def missing_rule(self) -> str:
         """The rule for missing numbers: for "auto" they are kept if the model is additive."""

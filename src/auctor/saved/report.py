@@ -16,7 +16,7 @@ from auctor.evaluate.trained_metric import Rival
 from auctor.fit.model import LinearModel
 from auctor.fit.prepare import codes_of
 from auctor.saved.predictors import SavedClassifier
-from auctor.tables.check import unseen_warning
+from auctor.tables.lost import lost_warnings
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import Table, read_file
 from auctor.tables.schema import Schema
@@ -155,10 +155,10 @@ def report_of(
 def _warnings(
     saved: SavedClassifier, rows: LabelledRows, option: Callable[[Option], str], who: str
 ) -> list[str]:
-    """Warnings of unknown categories, and of rows that seem to be those of training."""
-    unseen, count = rows.table.unseen, rows.scored.codes.size
+    """Warnings of values that the model cannot use, and of rows of training."""
+    count = rows.scored.codes.size
     found = [
-        unseen_warning(who, unseen, count) if unseen else None,
+        *lost_warnings(who, rows.table.lost, count),
         seen_warning(saved.notes, rows.source, count, who=who),
     ]
     return [warning.render(option=option) for warning in found if warning is not None]

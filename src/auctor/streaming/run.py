@@ -24,6 +24,7 @@ from auctor.streaming.checkpoint import Origin, restore, save_checkpoint
 from auctor.streaming.estimator import OnlineClassifier
 from auctor.streaming.labels import distinct_labels, missing_labels
 from auctor.tables import Chunk, Schema
+from auctor.tables.lost import Lost, add_lost
 from auctor.tables.stream import open_stream, same_columns
 
 #: Rows, at most, that are read ahead until a second class is seen. Set by hand: they are kept in
@@ -331,13 +332,13 @@ class SeenColumns:
     ----------
     rows : int
         Rows of the chunks so far.
-    unseen : dict
-        Rows with such a category, by column.
+    lost : dict
+        Counts of the values that the schema cannot use, by column.
     """
 
     def __init__(self, who: str = "learn") -> None:
         self.who, self.rows = who, 0
-        self.unseen: dict[str, int] = {}
+        self.lost: dict[str, Lost] = {}
         self._first: Chunk | None = None  # without its rows
 
     def watching(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -347,8 +348,7 @@ class SeenColumns:
             if self._first is None:
                 self._first = chunk._replace(matrix=None, labels=chunk.labels[:0])
             self.rows += chunk.n_rows
-            for name, count in (chunk.unseen or {}).items():
-                self.unseen[name] = self.unseen.get(name, 0) + count
+            add_lost(self.lost, chunk.lost or {})
             yield chunk
 
     def schema(self, model: OnlineClassifier) -> Schema:

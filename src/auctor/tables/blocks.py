@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
 from auctor.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from auctor.tables.lost import Lost
 
 #: Largest index of a sparse matrix with 32-bit indices; larger ones need 64 bits.
 INT32_MAX = np.iinfo(np.int32).max
@@ -34,8 +37,8 @@ class Chunk(NamedTuple):
         Name of the label column of a table; a default name if the table has none.
     first_index : int, optional
         First index of svmlight rows: 0 or 1.
-    unseen : dict, optional
-        Number of rows with a category that the schema does not have, by column.
+    lost : dict, optional
+        Counts of the values that the schema cannot use, by column.
     schema : Schema, optional
         The schema by which a table was encoded.
     """
@@ -46,7 +49,7 @@ class Chunk(NamedTuple):
     columns: tuple[str, ...] | None = None
     label: str | None = None
     first_index: int | None = None
-    unseen: dict[str, int] | None = None
+    lost: Mapping[str, Lost] | None = None
     schema: Schema | None = None
 
     @property

@@ -7,13 +7,13 @@ are named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import DataWarning, Option
+from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray
 from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
@@ -120,37 +120,6 @@ def leave_out_unique(
         )
     )
     return True
-
-
-def unseen_warning(
-    who: str, unseen: Mapping[str, int], rows: int, of: str = "training"
-) -> DataWarning:
-    """A warning of categories that ``of``, by default the training rows, did not have.
-
-    Parameters
-    ----------
-    who : str
-        The function or command that read the rows.
-    unseen : mapping
-        Number of rows with such a category, by column.
-    rows : int
-        Number of rows that were read.
-    of : str
-        The rows that decided the categories.
-
-    Examples
-    --------
-    >>> str(unseen_warning("auctor predict", {"city": 3}, 100))
-    "auctor predict treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with categorical='hash' to use categories that appear later."
-    """  # noqa: E501
-    parts = [f"{n:,} of {rows:,} rows with such a category of {c!r}" for c, n in unseen.items()]
-    return DataWarning(
-        who,
-        does=f"treats categories that {of} did not have as no category",
-        got=listed(parts),
-        todo="Train with {option} to use categories that appear later.",
-        option=Option("categorical", "hash"),
-    )
 
 
 # --- columns ------------------------------------------------------------------------------------

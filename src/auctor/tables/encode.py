@@ -14,6 +14,7 @@ from auctor.tables.amounts import all_amounts
 from auctor.tables.blocks import INT32_MAX, Block, TableFile
 from auctor.tables.columns import listed
 from auctor.tables.dates import all_days
+from auctor.tables.lost import Lost, add_lost, refuse_lost
 from auctor.tables.schema import KEEP, Column, Schema
 
 
@@ -48,13 +49,27 @@ class Encoder:
         Name of the caller, for error messages.
     keeps_missing : bool
         Whether numbers without a fill in the schema stay missing, instead of being refused.
+    refuses : bool
+        Whether text that is no date or amount is refused, instead of being counted as missing.
+
+    Attributes
+    ----------
+    lost : dict
+        Counts of the values that the schema cannot use, for each column of text.
     """
 
     def __init__(
-        self, schema: Schema, file: TableFile, name: str, who: str, *, keeps_missing: bool = False
+        self,
+        schema: Schema,
+        file: TableFile,
+        name: str,
+        who: str,
+        *,
+        keeps_missing: bool = False,
+        refuses: bool = False,
     ) -> None:
         self.schema, self.name, self.who = schema, name, who
-        self.keeps_missing = keeps_missing
+        self.keeps_missing, self.refuses = keeps_missing, refuses
         self.columns = schema.columns or tuple(Column(name, "number") for name in file.names)
         where = self._places(file)
         self.kinds = ["skip"] * len(file.names)
@@ -63,7 +78,7 @@ class Encoder:
         numbers = _numbered(self.kinds, "number")
         categories = _numbered(self.kinds, "category")
         self.text_numbers: list[tuple[int, Column]] = []  # dates and amounts, by place in codes
-        self.unseen: dict[str, int] = {}  # rows with a category unknown to the schema, by column
+        self.lost: dict[str, Lost] = {}
         # The place of each column: k >= 0 in the numbers of a block, behind which dates and amounts
         # are appended; -1 - k in its codes.
         places = []
@@ -109,11 +124,29 @@ class Encoder:
         """The block with dates and amounts appended to its numbers; other text becomes NaN."""
         if not self.text_numbers:
             return block
-        found = [
-            np.append(numbers_in(column, block.words[k]), np.nan)[block.codes[:, k]]
-            for k, column in self.text_numbers
-        ]
+        found = []
+        for k, column in self.text_numbers:
+            values = numbers_in(column, block.words[k])
+            self._count(column, block, k, np.isnan(values))
+            found.append(np.append(values, np.nan)[block.codes[:, k]])
+        # Without a fill an unreadable value would be reported as a missing one.
+        refused = {
+            column.name
+            for _, column in self.text_numbers
+            if self.refuses or (column.fill is None and not self.keeps_missing)
+        }
+        bad = {name: one for name, one in self.lost.items() if name in refused}
+        refuse_lost(self.who, bad, self.name)
         return block._replace(numbers=np.column_stack([block.numbers, *found]))
+
+    def _count(self, column: Column, block: Block, k: int, bad: Array) -> None:
+        """Count the rows whose word in the k-th column of text the schema cannot use."""
+        codes, words = block.codes[:, k], block.words[k]
+        counts = np.bincount(codes[codes >= 0], minlength=len(words))
+        wrong = np.where(bad, counts, 0)
+        rows = int(wrong.sum())
+        example = words[int(wrong.argmax())] if rows else ""
+        add_lost(self.lost, {column.name: Lost(column, rows, int(counts.sum()), example)})
 
     def _compressed(self, numbers: FloatArray, features: Array) -> Any:
         """The rows as a CSR matrix, without explicit zeros."""
@@ -139,10 +172,7 @@ class Encoder:
                 found = [offset + bucket(str(word), column.buckets) for word in words]
             else:
                 found = [self.levels[j].get(str(word), -1) for word in words]
-            unknown = np.array([place < 0 for place in found[: len(block.words[k])]], dtype=bool)
-            if unknown.any():
-                rows = int(np.append(unknown, False)[block.codes[:, k]].sum())
-                self.unseen[column.name] = self.unseen.get(column.name, 0) + rows
+            self._count(column, block, k, np.array(found[: len(block.words[k])]) < 0)
             if not column.fill:
                 found.append(-1)
             features[:, k] = np.array(found, dtype=np.int64)[block.codes[:, k]]

@@ -15,6 +15,7 @@ from auctor.tables.blocks import TableFile
 from auctor.tables.columns import EXACT_INTEGERS, listed, parse_number
 from auctor.tables.dates import are_dates
 from auctor.tables.encode import numbers_in, refuse_missing
+from auctor.tables.lost import Lost
 from auctor.tables.options import SKIP, ReadOptions
 from auctor.tables.schema import KEEP, Column, ColumnSummary, Schema
 from auctor.tables.stats import ColumnStats
@@ -314,6 +315,15 @@ def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
             warns=False,
         )
     ]
+
+
+def note_unreadable(lost: Mapping[str, Lost], name: str) -> list[Note]:
+    """A note on text in columns of dates or amounts that is read as missing."""
+    bad = [str(one) for one in lost.values() if one.unreadable]
+    if not bad:
+        return []
+    does = f"takes text that is no date or amount as missing: {listed(bad)}, in {name}."
+    return [Note(does, warns=False)]
 
 
 def _of_words(

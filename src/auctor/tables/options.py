@@ -22,6 +22,8 @@ CATEGORICAL = ("one_hot", "hash", "refuse")
 MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent", "keep")
 #: Another rule, for streams: missing numbers stay NaN, so that the learner can skip such rows.
 SKIP = "skip"
+#: What to do with values of new rows that the schema cannot read: count and warn, or raise.
+UNREADABLE = ("warn", "refuse")
 
 
 class ReadKeywords(TypedDict, total=False):
@@ -47,6 +49,7 @@ class ReadKeywords(TypedDict, total=False):
     as_number: Sequence[str]
     date: Mapping[str, str]
     check: bool
+    unreadable: str
     sample_rows: int
 
 
@@ -80,6 +83,8 @@ class ReadOptions:
         Patterns of dates by column, as in `datetime.strptime`.
     check : bool
         Whether to check for ids, dates as text, leaks of the label and the like.
+    unreadable : {"warn", "refuse"}
+        What to do with values of new rows that the schema cannot read.
     sample_rows : int
         Number of first rows of a stream from which the schema is inferred; 0 if all columns must
         be numbers.
@@ -106,6 +111,7 @@ class ReadOptions:
     as_number: Sequence[str] = ()
     date: Mapping[str, str] = field(default_factory=dict)
     check: bool = False
+    unreadable: str = "warn"
     sample_rows: int = 0
 
     def __post_init__(self) -> None:
@@ -120,6 +126,7 @@ class ReadOptions:
         check_choice(self.who, "decimal", self.decimal, (".", ","))
         _check_yes_no(self.who, "zero_based", self.zero_based)
         _check_yes_no(self.who, "header", self.header)
+        check_choice(self.who, "unreadable", self.unreadable, UNREADABLE)
         _check_delimiter(self.who, self.delimiter)
 
     def by_schema(self, schema: Schema | None, *, labelled: bool = True) -> ReadOptions:
@@ -141,6 +148,7 @@ class ReadOptions:
             header=self.header,
             delimiter=self.delimiter,
             decimal=self.decimal,
+            unreadable=self.unreadable,
         )
 
     @property

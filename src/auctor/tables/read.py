@@ -18,7 +18,8 @@ from auctor.tables.columns import EXACT_INTEGERS
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.gather import find_schema, gathered
-from auctor.tables.infer import Note
+from auctor.tables.infer import Note, note_unreadable
+from auctor.tables.lost import Lost, lost_warnings, refuse_lost
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.schema import KEEP, ColumnSummary, Schema
 from auctor.tables.source import Source
@@ -40,15 +41,15 @@ class Table(NamedTuple):
     schema : Schema
     summary : tuple of ColumnSummary
         One for each column of the schema; empty for sparse rows without names.
-    unseen : mapping
-        Number of rows with a category that the given schema does not have, by column.
+    lost : mapping
+        Counts of the values that the given schema cannot use, by column.
     """
 
     matrix: Any
     labels: Array | None
     schema: Schema
     summary: tuple[ColumnSummary, ...]
-    unseen: Mapping[str, int] = MappingProxyType({})
+    lost: Mapping[str, Lost] = MappingProxyType({})
 
 
 def read_table(
@@ -72,6 +73,7 @@ def read_table(
     as_number: Sequence[str] = (),
     date: Mapping[str, str] | None = None,
     check: bool = False,
+    unreadable: str = "warn",
     dtype: npt.DTypeLike | None = None,
     n_threads: int | None = None,
 ) -> Table:
@@ -125,6 +127,9 @@ def read_table(
     check : bool
         Whether to warn of columns such as ids and leaks of the label; text that differs in every
         row is then left out.
+    unreadable : {"warn", "refuse"}
+        With a schema: text that is no date or amount in a column of these, and columns whose
+        categories are all unknown. "warn" takes such values as missing or no category.
     dtype : float64 or float32, optional
         Type of the matrix; float64 by default.
     n_threads : int, optional
@@ -162,8 +167,12 @@ def read_table(
         as_number=as_number,
         date=date or {},
         check=check,
+        unreadable=unreadable,
     )
-    return read_file(source, options, dtype=dtype)
+    table = read_file(source, options, dtype=dtype)
+    for warning in lost_warnings(WHO, table.lost, table.matrix.shape[0], unseen=False):
+        warnings.warn(warning, stacklevel=2)
+    return table
 
 
 def read_file(source: Any, options: ReadOptions, *, dtype: npt.DTypeLike | None = None) -> Table:
@@ -275,9 +284,11 @@ def encode_table(
     if not file.names:
         raise _no_rows(name, options)
     if options.schema is not None:
-        encode = Encoder(options.schema, file, name, options.who)
+        refuses = options.unreadable == "refuse"
+        encode = Encoder(options.schema, file, name, options.who, refuses=refuses)
         whole, stats = gathered(file, encode.kinds), ColumnStats()
         stats.add(encode.with_dates(whole))
+        encode.lost = {}  # which `encode` counts again
         summary = tuple(
             stats.number(column.name, place)._replace(kind=column.kind)
             if place >= 0
@@ -292,7 +303,11 @@ def encode_table(
     finished = _finished(whole.labels, name, options)
     with np.errstate(over="ignore"):  # float32 turns numbers beyond its range into infinity
         matrix = encode(whole).astype(kind, copy=False)
-    return Table(matrix, finished, encode.schema, summary, encode.unseen)
+    if options.schema is None:
+        notes += note_unreadable(encode.lost, name)
+    elif options.unreadable == "refuse":
+        refuse_lost(options.who, encode.lost, name)
+    return Table(matrix, finished, encode.schema, summary, encode.lost)
 
 
 def _no_rows(name: str, options: ReadOptions) -> DataError:

@@ -19,6 +19,7 @@ from auctor.tables.encode import Encoder, fit_width
 from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.gather import find_schema
 from auctor.tables.infer import Note
+from auctor.tables.lost import Lost, add_lost, lost_warnings, refuse_lost
 from auctor.tables.options import CHUNK_ROWS, SKIP, ReadOptions
 from auctor.tables.schema import Schema
 from auctor.tables.source import WHO, Source, read_ahead
@@ -52,6 +53,7 @@ def open_stream(
     as_number: Sequence[str] = (),
     date: Mapping[str, str] | None = None,
     check: bool = False,
+    unreadable: str = "warn",
 ) -> Iterator[Chunk]:
     r"""Chunks of rows in the order of the source, read ahead in a thread.
 
@@ -95,6 +97,8 @@ def open_stream(
         a pipe waits for these rows.
     categorical, buckets, drop, as_category, as_number, date, check
         As in `read_table`; used with ``sample_rows``.
+    unreadable : {"warn", "refuse"}
+        As in `read_table`; a warning is given after the last chunk.
     missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "skip"}
         As in `read_table`, used with ``sample_rows``; the fills come from the first rows. With
         "skip" missing numbers stay NaN, for a learner that skips such rows, and missing text is no
@@ -133,8 +137,22 @@ def open_stream(
         as_number=as_number,
         date=date or {},
         check=check,
+        unreadable=unreadable,
     )
-    return stream_rows(source, options)
+    return _warned(stream_rows(source, options), sample_rows > 0)
+
+
+def _warned(chunks: Iterator[Chunk], sampled: bool) -> Iterator[Chunk]:
+    """The chunks; at the end a warning of the values that the schema cannot use."""
+    lost: dict[str, Lost] = {}
+    rows = 0
+    for chunk in chunks:
+        add_lost(lost, chunk.lost or {})
+        rows += chunk.n_rows
+        yield chunk
+    of = "the first rows" if sampled else "training"
+    for warning in lost_warnings(WHO, lost, rows, of, unseen=False):
+        warnings.warn(warning, stacklevel=2)
 
 
 def stream_rows(source: Any, options: ReadOptions) -> Iterator[Chunk]:
@@ -178,6 +196,7 @@ def check_file(who: str, source: Any) -> None:
 def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of all parts, with the number of rows before each; refuses a stream without rows."""
     rows = 0
+    lost: dict[str, Lost] = {}
     indices = Indices(options.first_index)
     columns: tuple[str, ...] | None = None
     for part in parts:
@@ -198,7 +217,10 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
             if options.sample_rows and options.schema is None:
                 options = replace(options, schema=chunk.schema)  # of the first file
             yield chunk._replace(first_row=rows)
+            add_lost(lost, chunk.lost or {})
             rows += chunk.n_rows
+    if options.unreadable == "refuse":  # all categories of a column are known only now
+        refuse_lost(options.who, lost, "the stream")
     if not rows:
         raise DataError(WHO, needs="some rows", got="an empty stream", todo="Check the source.")
 
@@ -255,16 +277,19 @@ def _table_chunks(
             yield Chunk(block.numbers, labels, columns=names, label=file.label)
     elif file.names:
         skips = options.missing == SKIP
-        encode = Encoder(schema, file, source.name, options.who, keeps_missing=skips)
+        refuses = options.unreadable == "refuse"
+        encode = Encoder(
+            schema, file, source.name, options.who, keeps_missing=skips, refuses=refuses
+        )
         for block in file.blocks(encode.kinds):
             labels = _labels(block.labels, block.n_rows)
-            encode.unseen = {}  # counted for each chunk
+            encode.lost = {}  # counted for each chunk
             yield Chunk(
                 encode(block),
                 labels,
                 columns=schema.feature_names,
                 label=file.label,
-                unseen=encode.unseen,
+                lost=encode.lost,
                 schema=schema,
             )
 
