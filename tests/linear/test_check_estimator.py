@@ -14,9 +14,64 @@ ESTIMATORS = [
     MetricClassifier(),
     MetricClassifier("error"),
     MetricClassifier("log_loss"),
+    MetricClassifier("log_loss", penalty="l1"),
     MetricClassifier("auc", surrogate="square"),
     LinearRegressor(),
     LinearRegressor("absolute"),
+]
+
+#: The other main options. The tests above cover the same code at the defaults.
+OPTIONS = [
+    MetricClassifier("log_loss", penalty="elastic_net"),
+    MetricClassifier("log_loss", penalty="none"),
+    MetricClassifier("log_loss", penalty="l1", standardise=True),
+    MetricClassifier("auc", penalty="l1"),
+    MetricClassifier("auc", penalty="elastic_net"),
+    MetricClassifier("auc", surrogate="gaussian"),
+    MetricClassifier("auc", surrogate="logistic", penalty="l1"),
+    MetricClassifier("average_precision"),
+    MetricClassifier("f1"),
+    MetricClassifier("f1", class_weight="balanced"),
+    MetricClassifier("prbep"),
+    MetricClassifier("cost(5)"),
+    MetricClassifier("error", surrogate="squared_hinge"),
+    LinearRegressor("huber"),
+    LinearRegressor("quantile"),
+    LinearRegressor("epsilon_insensitive"),
+    LinearRegressor(penalty="l1"),
+    LinearRegressor("huber", penalty="elastic_net"),
+    LinearRegressor("absolute", penalty="l1"),
+]
+
+#: Options under which checks fail by design: a check demands the accuracy or the class weights of a
+#: classifier whose threshold minimises errors, or folds of rows that are too few.
+WANTS_ERRORS = "the threshold is that of the metric, which does not count errors of both classes"
+TOO_FEW = "a class of the check has one row, and folds need two"
+BY_DESIGN = [
+    (MetricClassifier("f1", penalty="l1"), {"check_class_weight_classifiers": WANTS_ERRORS}),
+    (MetricClassifier("balanced_error"), {"check_class_weight_classifiers": WANTS_ERRORS}),
+    (
+        MetricClassifier("precision_at_k(0.2)"),
+        {
+            "check_classifiers_train": WANTS_ERRORS,
+            "check_class_weight_classifiers": WANTS_ERRORS,
+        },
+    ),
+    (
+        MetricClassifier("f1", threshold_cv=3),
+        {
+            "check_sample_weight_equivalence_on_dense_data": TOO_FEW,
+            "check_sample_weight_equivalence_on_sparse_data": TOO_FEW,
+        },
+    ),
+    (
+        MetricClassifier("f1", calibrate="sigmoid"),
+        {
+            "check_classifiers_train": WANTS_ERRORS,
+            "check_sample_weight_equivalence_on_dense_data": TOO_FEW,
+            "check_sample_weight_equivalence_on_sparse_data": TOO_FEW,
+        },
+    ),
 ]
 
 #: scikit-learn skips this check unless scipy was imported with SCIPY_ARRAY_API=1.
@@ -47,6 +102,23 @@ def test_every_check_passes_and_none_is_skipped(estimator):
     failed = [r for r in failed if r[1] != "passed" and r[0] != ARRAY_API]
     assert failed == []
     assert ARRAY_API in {r["check_name"] for r in results}
+
+
+@pytest.mark.slow  # a minute together
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.parametrize("estimator", OPTIONS, ids=repr)
+def test_every_check_passes_under_the_main_options(estimator):
+    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
+    assert failed == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.parametrize(("estimator", "known"), BY_DESIGN, ids=repr)
+def test_only_checks_that_contradict_an_option_fail_under_it(estimator, known):
+    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    assert {r["check_name"] for r in results if r["status"] == "failed"} == set(known)
 
 
 @pytest.mark.slow  # a process; the other checks run above

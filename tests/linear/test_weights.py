@@ -26,6 +26,19 @@ def test_weights_equal_repetition(request, store, data, penalty, metric, surroga
     )
 
 
+@pytest.mark.parametrize("penalty", ["l1", "elastic_net", "l2"])
+def test_weights_equal_repetition_for_classes_trained_jointly(store, penalty):
+    """The steps, too, are those of the repeated rows: no statistic of a solver depends on them."""
+    rng = np.random.default_rng(42)
+    X, y, weight = rng.random((15, 30)), rng.integers(0, 3, 15), rng.integers(0, 5, 15)
+    again = np.repeat(np.arange(15), weight)
+    model = MetricClassifier("log_loss", penalty=penalty)
+    one = clone(model).fit(store(X), y, sample_weight=weight)
+    other = clone(model).fit(store(X)[again], y[again])
+    assert one.n_iter_ == other.n_iter_
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-7, atol=1e-9)
+
+
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(("n", "d"), [(800, 40), (300, 700), (4000, 200)])
 @pytest.mark.parametrize(

@@ -117,6 +117,11 @@ def test_stacked_data_are_a_kronecker_product():
     matrix = np.kron(X, np.eye(2))[:, [0, 2, 4, 1, 3, 5]]
     np.testing.assert_allclose(data.scores(w, 0.5), matrix @ w + 0.5)
     np.testing.assert_allclose(data.gradient(u), matrix.T @ u)
+    h = u**2
+    np.testing.assert_allclose(data.square_gradient(h), (matrix**2).T @ h)
+    moved, total = data.sandwich(h, w, 0.5)
+    np.testing.assert_allclose(moved, matrix.T @ (h * (matrix @ w + 0.5)))
+    assert total == pytest.approx((h * (matrix @ w + 0.5)).sum())
 
 
 def rows(n=300, d=4, k=3, seed=0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from auctor.core.data_capabilities import SECOND_ORDER
 from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, Target
@@ -35,11 +36,20 @@ class Stacked:
     array([ 1., 20.])
     """
 
-    access = Access.PRODUCTS
-
     def __init__(self, data: Data, target: Target, times: int) -> None:
         self._data, self.target, self._times = data, target, times
         self.n_rows, self.n_columns = data.n_rows * times, data.n_columns * times
+        self._squares = SECOND_ORDER.find(data)
+
+    @property
+    def access(self) -> Access:
+        """Second-order sums, if the matrix has them."""
+        return Access.PRODUCTS if self._squares is None else Access.SECOND_ORDER
+
+    @property
+    def n_entries(self) -> int:
+        """Number of stored entries that one pass reads, once per class."""
+        return SECOND_ORDER.of(self._data).n_entries * self._times
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
@@ -56,6 +66,17 @@ class Stacked:
         if isinstance(self._data, InMemory):
             return self._data.several_gradients(slopes).ravel()
         return np.concatenate([self._data.gradient(slope.copy()) for slope in slopes.T])
+
+    def square_gradient(self, h: FloatArray) -> FloatArray:
+        """Diagonal of ``X.T @ diag(h) @ X``."""
+        one = SECOND_ORDER.of(self._data)
+        weights = np.ascontiguousarray(h.reshape(-1, self._times).T)
+        return np.concatenate([one.square_gradient(weight) for weight in weights])
+
+    def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
+        """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
+        z = h * self.scores(v, offset)
+        return self.gradient(z), float(z.sum())
 
     @classmethod
     def examples(cls, X: FloatArray, target: Target, n_threads: int | None) -> dict[str, Data]:
