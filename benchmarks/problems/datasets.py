@@ -75,7 +75,7 @@ def stored(*parts: str) -> Path:
     return path
 
 
-def _svmlight(*parts: str, features: int | None = None) -> Arrays:
+def svmlight(*parts: str, features: int | None = None) -> Arrays:
     from sklearn.datasets import load_svmlight_file
 
     with lzma.open(stored(*parts)) as stream:
@@ -116,7 +116,7 @@ def _standardised(X: np.ndarray) -> np.ndarray:
 
 
 def _binary(*parts: str, positive: float = 1.0, features: int | None = None) -> Arrays:
-    X, y = _svmlight(*parts, features=features)
+    X, y = svmlight(*parts, features=features)
     return X, _signs(y == positive)
 
 
@@ -127,7 +127,7 @@ def _dense(*parts: str, standardise: bool = False) -> Arrays:
 
 
 def _one_vs_rest(*parts: str, label: int) -> Arrays:
-    X, y = _svmlight(*parts)
+    X, y = svmlight(*parts)
     return X, _signs(y == label)
 
 
@@ -158,7 +158,7 @@ def _numbers(folder: str, stem: str) -> Arrays:
         return X, _signs(np.loadtxt(stream) > 0)
 
 
-def _npz(folder: str, stem: str) -> Arrays:
+def npz(folder: str, stem: str) -> Arrays:
     with np.load(stored(folder, f"{stem}.npz")) as content:
         return content["X"].astype(np.float64), _signs(content["y"] > 0)
 
@@ -176,7 +176,7 @@ def _pima() -> Arrays:
 
 def _raw(*parts: str, positive: float = 1.0) -> Arrays:
     """A small set as it is stored, dense."""
-    X, y = _svmlight(*parts)
+    X, y = svmlight(*parts)
     return X.toarray(), _signs(y == positive)
 
 
@@ -241,7 +241,7 @@ REGISTRY: dict[str, Callable[[], Arrays]] = {
     "hiva": partial(_numbers, "hiva", "hiva_train"),
     "sylva": partial(_numbers, "sylva", "sylva_train"),
     **{name: partial(_raw, "koil-uci", f"{stem}.xz") for name, stem in KOIL.items()},
-    **{name: partial(_npz, "odds", name) for name in ODDS},
+    **{name: partial(npz, "odds", name) for name in ODDS},
     "rcv1-like": generated.rcv1_like,
     "dense100k": generated.correlated_dense,
 }

@@ -75,10 +75,10 @@ def _lines(*parts: str) -> list[list[str]]:
         return [[field.strip() for field in row] for row in csv.reader(stream) if row]
 
 
-def _drawn(rows: list[list[str]]) -> list[list[str]]:
-    if len(rows) <= ROWS:
+def _drawn(rows: list[list[str]], most: int = ROWS) -> list[list[str]]:
+    if len(rows) <= most:
         return rows
-    keep = np.sort(np.random.default_rng(0).permutation(len(rows))[:ROWS])
+    keep = np.sort(np.random.default_rng(0).permutation(len(rows))[:most])
     return [rows[k] for k in keep.tolist()]
 
 
@@ -107,19 +107,19 @@ def _numbers(X: np.ndarray, units: Sequence[float] = (1.0,)) -> list[list[str]]:
 # --- the tables -----------------------------------------------------------------------------------
 
 
-def _adult() -> Made:
+def _adult(most: int = ROWS) -> Made:
     names = ("age", "workclass", "fnlwgt", "education", "education_num", "marital_status",
              "occupation", "relationship", "race", "sex", "capital_gain", "capital_loss",
              "hours_per_week", "native_country")  # fmt: skip
-    lines = _drawn(_lines("adult", "adult.data.xz"))
+    lines = _drawn(_lines("adult", "adult.data.xz"), most)
     rows = [["" if field == "?" else field for field in line[:-1]] for line in lines]
     return _made(rows, "income", [line[-1] for line in lines], names)
 
 
-def _credit() -> Made:
+def _credit(most: int = ROWS) -> Made:
     """With its ID column, which a stranger leaves in."""
     head, *lines = _lines("credit-default", "UCI_Credit_Card.csv.xz")
-    lines = _drawn(lines)
+    lines = _drawn(lines, most)
     words = {
         "SEX": {"1": "male", "2": "female"},
         "EDUCATION": {"1": "graduate school", "2": "university", "3": "high school"},
@@ -208,9 +208,9 @@ def _kdd99() -> Made:
     return _made([line[:-1] for line in lines], "traffic", labels)
 
 
-def _elec2() -> Made:
+def _elec2(most: int = ROWS) -> Made:
     head, *lines = _lines("elec2", "elec.csv.xz")
-    lines = _drawn(lines)
+    lines = _drawn(lines, most)
     rows = _numbers(np.array([line[:-1] for line in lines], dtype=np.float64), UNITS)
     _blank(rows)
     labels = ["UP" if float(line[-1]) > 0.0 else "DOWN" for line in lines]
@@ -240,7 +240,7 @@ def _odds(stem: str) -> Made:
     return _made(rows, "state", ["anomaly" if y > 0 else "normal" for y in y[keep]])
 
 
-TABLES: dict[str, Callable[[], Made]] = {
+TABLES: dict[str, Callable[..., Made]] = {
     "diabetes": _diabetes,
     "australian": _australian,
     "splice": _splice,
@@ -263,7 +263,7 @@ TABLES: dict[str, Callable[[], Made]] = {
 }
 
 
-def make(name: str) -> Table:
+def make(name: str, **options: int) -> Table:
     """One of the tables; `datasets.MissingDataSet` where its files are not there."""
-    columns, rows, label, labels = TABLES[name]()
+    columns, rows, label, labels = TABLES[name](**options)
     return Table(name, tuple(columns), rows, label, np.array([str(x) for x in labels]))

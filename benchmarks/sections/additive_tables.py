@@ -1,0 +1,294 @@
+"""Curves with pairs beside EBM, boosted trees and linear models: many tables, the same rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics import average_precision_score, f1_score, log_loss, roc_auc_score
+
+from benchmarks.problems import datasets, frames
+from benchmarks.run import Settings, bar, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+name = "additive_tables"
+#: Rows to train on, except on the tables below.
+ROWS = 3_000
+#: Tables that are measured a second time with more rows to train on.
+LARGE = {"adult": 20_000, "elec2": 20_000, "credit-default": 20_000}
+SPLITS = 2
+#: Smallest probability in the log-loss.
+LEAST = 1e-6
+
+
+class Fit(NamedTuple):
+    """What a method gives for the rows of a test set."""
+
+    probability: np.ndarray
+    #: Terms of the model, where it has any.
+    terms: int | None = None
+    #: Numbers that the model consists of.
+    size: int | None = None
+    #: Threshold on the probability for F1, where the method chooses one.
+    threshold: float | None = None
+    #: Largest certified gap over tol of the members, where there is a certificate.
+    gap: float | None = None
+
+
+def _matrix(frame: Any) -> tuple[Any, Any]:
+    """One-hot columns for categories, medians for missing values, standardised numbers."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    text = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="missing"),
+        OneHotEncoder(handle_unknown="ignore"),
+    )
+    numbers = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+    return make_column_transformer(
+        (text, make_column_selector(dtype_include="category")),
+        (numbers, make_column_selector(dtype_include="number")),
+        sparse_threshold=0.0,
+    ), frame
+
+
+def _additive(train: Any, y: np.ndarray, test: Any, seed: int, pairs: object = "auto") -> Fit:
+    from auctor import AdditiveClassifier
+
+    model = AdditiveClassifier(interactions=pairs, n_threads=1, random_state=seed).fit(train, y)
+    return Fit(model.predict_proba(test)[:, 1])
+
+
+def _curves(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
+    return _additive(train, y, test, seed, pairs=0)
+
+
+def _linear(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+
+    prepare, _ = _matrix(train)
+    model = make_pipeline(prepare, LogisticRegression(max_iter=2000))
+    grid = {"logisticregression__C": np.geomspace(1e-3, 1e2, 6)}
+    search = GridSearchCV(model, grid, scoring="neg_log_loss", cv=5).fit(train, y)
+    return Fit(search.predict_proba(test)[:, 1], size=search.n_features_in_)
+
+
+def _ebm(train: Any, y: np.ndarray, test: Any, seed: int, **changes: object) -> Fit:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    model = ExplainableBoostingClassifier(n_jobs=1, random_state=seed, **changes).fit(train, y)
+    size = sum(np.asarray(scores).size for scores in model.term_scores_)
+    return Fit(model.predict_proba(test)[:, 1], terms=len(model.term_features_), size=size)
+
+
+def _ebm_curves(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
+    return _ebm(train, y, test, seed, interactions=0)
+
+
+def _lightgbm(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
+    from lightgbm import LGBMClassifier
+
+    model = LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed).fit(train, y)
+    return Fit(model.predict_proba(test)[:, 1], size=100 * 31)
+
+
+def _lightgbm_tuned(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
+    from lightgbm import LGBMClassifier
+    from sklearn.model_selection import GridSearchCV
+
+    grid = [
+        {"num_leaves": [4, 15, 31], "n_estimators": [100, 300], "learning_rate": [0.05]},
+    ]
+    model = LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed)
+    search = GridSearchCV(model, grid, scoring="neg_log_loss", cv=3).fit(train, y)
+    return Fit(search.predict_proba(test)[:, 1])
+
+
+def _catboost(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
+    from catboost import CatBoostClassifier
+
+    text = [c for c in train if train[c].dtype == "category"]
+    train, test = train.copy(), test.copy()
+    for column in text:
+        train[column] = train[column].astype(str)
+        test[column] = test[column].astype(str)
+    model = CatBoostClassifier(
+        verbose=0, thread_count=1, random_seed=seed, cat_features=text, allow_writing_files=False
+    ).fit(train, y)
+    return Fit(model.predict_proba(test)[:, 1])
+
+
+METHODS: dict[str, Callable[..., Fit]] = {
+    "curves with pairs": _additive,
+    "curves": _curves,
+    "linear": _linear,
+    "EBM": _ebm,
+    "EBM, no pairs": _ebm_curves,
+    "LightGBM": _lightgbm,
+    "LightGBM, tuned": _lightgbm_tuned,
+    "CatBoost": _catboost,
+}
+#: Package that a method needs.
+NEEDS = {"EBM": "interpret", "Lig": "lightgbm", "Cat": "catboost"}
+
+
+def run(settings: Settings) -> dict[str, object]:
+    """Every table, split and method; one process for each method on a table."""
+    cells: dict[str, dict[str, Any]] = dict(settings.known)
+    notes = [
+        f"{SPLITS} splits; at most {ROWS} rows and two thirds of a table to train on (20,000 where "
+        "the name says so), the rest to test on; everybody on the same rows, one thread each.",
+        "Everybody gets the same frame: categories as categories, missing values as missing; the "
+        "linear model gets one-hot columns, medians and indicators.",
+        "LightGBM is tuned over six settings on three folds by log-loss, the linear model over six "
+        "strengths on five folds. CPU seconds are those of the fit, after a fit to a few rows that "
+        "compiles what has to be compiled.",
+    ]
+    todo = []
+    sizes = {stem: ROWS for stem in frames.FRAMES} | {f"{s}, {r}": r for s, r in LARGE.items()}
+    for item in list(sizes)[: 2 if settings.quick else None]:
+        try:
+            frames.FRAMES[item.partition(",")[0]]()
+        except datasets.MissingDataSet as error:
+            notes.append(str(error))
+            continue
+        for method in METHODS:
+            package = NEEDS.get(method[:3])
+            if package and find_spec(package) is None:
+                notes.append(f"{method} was not run: {package} is not installed.")
+            elif method not in cells.get(item, {}) and settings.wants(f"{item}:{method}"):
+                todo.append((item, sizes[item], method))
+    # The longest first, so that the cores end together.
+    todo.sort(key=lambda cell: -cell[1] * (10 if cell[2][:3] == "EBM" else 1))
+
+    def measure(cell: tuple[str, int, str]) -> None:
+        item, rows, method = cell
+        if settings.over():
+            return
+        done = subprocess.run(
+            [sys.executable, "-m", __name__, item.partition(",")[0], str(rows), method],
+            capture_output=True, text=True, check=False,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        if done.returncode:
+            notes.append(f"{method} failed on {item}: {done.stderr.strip().splitlines()[-1][:200]}")
+            return
+        cells.setdefault(item, {})[method] = json.loads(done.stdout.splitlines()[-1])
+        print(f"   {item}: {method}", flush=True)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(measure, todo))
+    cells = {item: cells[item] for item in sizes if item in cells}
+    return {
+        "title": "Test values and CPU seconds on many tables",
+        "bars": _bars(cells),
+        "tables": [
+            _table(cells, "auc", "Test AUC", "{:.4f}"),
+            _table(cells, "log_loss", "Test log-loss", "{:.4f}"),
+            _table(cells, "average_precision", "Test average precision", "{:.4f}"),
+            _table(cells, "f1", "Test F1 at the method's threshold, else one half", "{:.4f}"),
+            _table(cells, "cpu", "CPU seconds of a fit", "{:.2f}"),
+            _table(cells, "memory", "Peak memory of the process beyond its imports, MB", "{:.0f}"),
+            _table(cells, "size", "Numbers in the model", "{:.0f}"),
+        ],
+        "notes": sorted(set(notes)),
+        "cells": cells,
+    }  # fmt: skip
+
+
+def measure(stem: str, rows: int, method: str) -> dict[str, list[float | None]]:
+    """All splits of one table by one method, in this process."""
+    frame, positive = frames.load(stem)
+    warm = np.r_[np.flatnonzero(positive)[:60], np.flatnonzero(~positive)[:140]]
+    found: dict[str, list[float | None]] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        METHODS[method](frame.iloc[warm], positive[warm], frame.iloc[warm], 0)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for seed in range(SPLITS):
+            train, test = frames.split(positive, seed, rows)
+            X, y, new = frame.iloc[train], positive[train].astype(int), frame.iloc[test]
+            start = time.process_time()
+            fit = METHODS[method](X, y, new, seed)
+            cpu = time.process_time() - start
+            truth, p = positive[test], np.clip(fit.probability, LEAST, 1.0 - LEAST)
+            cut = 0.5 if fit.threshold is None else fit.threshold
+            values = {
+                "auc": roc_auc_score(truth, fit.probability),
+                "average_precision": average_precision_score(truth, fit.probability),
+                "log_loss": log_loss(truth, p),
+                "f1": f1_score(truth, fit.probability >= cut),
+                "cpu": cpu,
+                "terms": fit.terms,
+                "size": fit.size,
+                "gap": fit.gap,
+                "memory": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
+            }
+            for key, value in values.items():
+                found.setdefault(key, []).append(None if value is None else float(value))
+    return found
+
+
+def _difference(cells: dict[str, Any], ours: str, other: str, what: str) -> np.ndarray:
+    """Differences of the means over the splits, a value for each table."""
+    both = [cell for cell in cells.values() if {ours, other} <= cell.keys()]
+    return np.array([np.mean(cell[ours][what]) - np.mean(cell[other][what]) for cell in both])
+
+
+def _bars(cells: dict[str, Any]) -> list[dict[str, object]]:
+    ours, plain = "curves with pairs", "curves"
+    rows = []
+    for other in ("EBM", "LightGBM, tuned", "CatBoost", plain):
+        auc = _difference(cells, ours, other, "auc")
+        loss = _difference(cells, ours, other, "log_loss")
+        if auc.size < 2:
+            continue
+        error = auc.std(ddof=1) / np.sqrt(auc.size)
+        least = {"EBM": -0.006, plain: -0.003}.get(other, -0.05)
+        rows += [
+            bar(f"AUC - {other}, mean of {auc.size} tables (SE {error:.4f})", auc.mean(),
+                0.007 if other == plain else 0.0),
+            bar(f"AUC - {other}, mean less two SE", auc.mean() - 2 * error, -0.002),
+            bar(f"AUC - {other}, least", auc.min(), least),
+            bar(f"log-loss - {other}, mean", loss.mean(), 0.0, at_least=False),
+        ]  # fmt: skip
+    for text, large, limit in (("3,000 rows", False, 15.0), ("20,000 rows", True, 10.0)):
+        ratios = [
+            np.mean(cell["EBM"]["cpu"]) / np.mean(cell[ours]["cpu"])
+            for item, cell in cells.items()
+            if {"EBM", ours} <= cell.keys() and (", " in item) is large
+        ]
+        if ratios:
+            value = float(np.exp(np.mean(np.log(ratios))))
+            rows.append(bar(f"EBM's CPU over ours, geometric mean, {text}", value, limit))
+    for item, limit in (("letter", 0.965), ("ijcnn1", 0.978), ("adult, 20000", 0.927)):
+        if ours in cells.get(item, {}):
+            rows.append(bar(f"AUC on {item}", np.mean(cells[item][ours]["auc"]), limit))
+    return [{**row, "value": float(row["value"])} for row in rows]
+
+
+def _table(cells: dict[str, Any], what: str, title: str, form: str) -> dict[str, object]:
+    rows: list[list[object]] = []
+    for item, cell in cells.items():
+        values = [cell.get(method, {}).get(what, [None]) for method in METHODS]
+        rows.append([item, *("-" if None in v else form.format(np.mean(v)) for v in values)])
+    return table(title, ["table", *METHODS], rows)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]), sys.argv[3])))
