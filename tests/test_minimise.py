@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from auctor.core.errors import ConvergenceWarning, DataError, IncompatibleError, ParameterError
-from auctor.core.needs import Need
 from auctor.core.result import Solution, Status, Trace
 from auctor.covariance.solve import resolve_solver as resolve_graph_solver
 from auctor.data import as_data
@@ -19,6 +18,7 @@ from auctor.losses import Exponential, Hinge, Logistic, Squared
 from auctor.minimise import check_solver, minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
+from auctor.problem.needs import NOTHING
 from auctor.solvers import Exact, Newton, choose, resolve
 from auctor.solvers.base import State
 
@@ -39,7 +39,7 @@ class Scripted:
     wait: float = 0.0
     stall_at: int = 10**9
 
-    needs = Need.NONE
+    needs = NOTHING
 
     def init(self, problem, w, rng):
         return _Visit(problem.evaluate(w))

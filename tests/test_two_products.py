@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from auctor.core.data_capabilities import STORED
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Access, Need
 from auctor.core.result import Counts
 from auctor.core.types import Target
 from auctor.data import Dense
@@ -22,6 +22,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
 from auctor.problem.columns import EXACT_COLUMNS, ConstantColumns
+from auctor.problem.needs import Need
 from auctor.solvers import (
     Bmrm,
     Continuation,
@@ -183,6 +184,6 @@ def test_constant_columns_are_found_by_the_two_products():
 
 def test_the_size_of_data_that_do_not_say():
     problem = streamed(Logistic(), L2(0.1))
-    assert problem.data.access is Access.PRODUCTS
+    assert not STORED.has(problem.data)
     assert problem.n_entries == N * D
     assert problem.n_distinct == N

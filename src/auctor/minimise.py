@@ -15,13 +15,13 @@ import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataLost, IncompatibleError, Option, ParameterError
-from auctor.core.needs import Need, describe
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.problem import Certificate, Point, Problem
 from auctor.problem.frozen import freeze, thaw
+from auctor.problem.needs import Need, describe
 
 #: Parameters in the trace: none are stored, because there may be millions per step.
 NO_WEIGHTS: FloatArray = np.empty(0)

@@ -1,4 +1,4 @@
-"""Capabilities of data: each flag gives the data with its protocol, and its absence an error."""
+"""Capabilities of data: each gives the data with its protocol, and its absence an error."""
 
 import inspect
 import typing
@@ -9,11 +9,12 @@ import pytest
 from auctor.core import data_capabilities
 from auctor.core.capability import Capability
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import Target
-from auctor.data import as_data
+from auctor.data import as_data, sharded
 from auctor.data.binned import Binned
+from auctor.data.emptied import Emptied
+from auctor.data.sharded import Sharded
 from auctor.losses import Logistic
 from auctor.penalties import L2
 from auctor.problem import Problem
@@ -42,13 +43,30 @@ def own_members(protocol: type) -> set[str]:
     }
 
 
-def test_every_flag_has_a_capability() -> None:
-    """Data with a single flag have the capability of that flag, and nothing but ``STORED`` else."""
-    for flag in Access:
-        data = TwoProducts(X, TARGET)
-        data.access = flag
-        has = {name for name, capability in CAPABILITIES.items() if capability.has(data)}
-        assert has == {flag.name, "STORED"}
+def test_data_have_the_capabilities_that_they_implement() -> None:
+    """The members of one protocol make its capability, and nothing but ``STORED`` else."""
+    for name in set(CAPABILITIES) - {"EVERYTHING"}:
+        members = dict.fromkeys(CAPABILITIES[name].members)
+        data = type("Some", (TwoProducts,), members)(X, TARGET)
+        has = {other for other, capability in CAPABILITIES.items() if capability.has(data)}
+        assert has == {name, "STORED"}
+
+
+def test_shards_of_many_columns_offer_no_gram_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Sharded.examples(X, TARGET, 1)["three"]
+    assert data_capabilities.GRAM.has(data)
+    assert data_capabilities.SECOND_ORDER.has(data)
+    assert not data_capabilities.ROWS.has(data)
+    monkeypatch.setattr(sharded, "GRAM_COLUMNS", 1)
+    assert not data_capabilities.GRAM.has(data)
+    assert data_capabilities.SECOND_ORDER.has(data)
+
+
+def test_a_view_has_the_capabilities_of_the_data_behind_it() -> None:
+    for data in (TwoProducts(X, TARGET), as_data(X, TARGET.y)):
+        view = Emptied(data, np.array([0]))
+        for capability in CAPABILITIES.values():
+            assert capability.has(view) == capability.has(data)
 
 
 @pytest.mark.parametrize("name", CAPABILITIES)
@@ -68,7 +86,7 @@ def test_data_of_two_products_lack_every_capability(name: str) -> None:
     assert capability.find(data) is None
     with pytest.raises(IncompatibleError, match=capability.words) as error:
         capability.of(data)
-    assert "data that offer it; got TwoProducts data. Use another solver" in str(error.value)
+    assert "; got TwoProducts data. Use another solver, or other data." in str(error.value)
 
 
 def test_binned_data_have_some_capabilities() -> None:
@@ -83,7 +101,7 @@ def test_a_missing_capability_of_a_problem_is_named() -> None:
     """What a problem asks of its data is refused by an error that says what is missing."""
     problem = Problem(Logistic(), L2(1.0), TwoProducts(X, TARGET))
     assert problem.n_entries == X.size
-    with pytest.raises(IncompatibleError, match="A solver that uses single rows needs data"):
+    with pytest.raises(IncompatibleError, match="The solver needs row access to the data"):
         problem.on_rows(np.array([0, 1]), problem.counts)
-    with pytest.raises(IncompatibleError, match="uses Gram matrices of the columns"):
+    with pytest.raises(IncompatibleError, match="weighted Gram matrices of the data"):
         problem.hessian(problem.evaluate(problem.start())).matrix()

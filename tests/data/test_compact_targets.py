@@ -7,7 +7,7 @@ import pytest
 
 import auctor.core.types as types
 from auctor import losses
-from auctor.core.capabilities import CENTRABLE, conjugate
+from auctor.core.capabilities import CENTRABLE
 from auctor.core.shift import shifts_of
 from auctor.core.types import Target, absolute_sum
 from auctor.data import Dense, Sharded
@@ -163,7 +163,7 @@ def test_no_kernel_is_compiled_for_compact_labels():
         scores = np.random.default_rng(1).normal(size=ROWS)
         for loss in BINARY:
             grad = loss.value_grad(scores, target)[1]
-            conjugate(loss, grad, target)
+            loss.conjugate(grad, target)
             shifts = shifts_of(loss, scores, target)
             shifts.at(0.1), shifts.root()
             if loss.order >= 2:

@@ -3,18 +3,9 @@
 import numpy as np
 import pytest
 
-from auctor.core.capabilities import (
-    CENTRABLE,
-    COMPILED,
-    CONJUGATED,
-    CURVED,
-    PAIRED,
-    SORTING,
-    conjugate,
-    smoothed,
-)
+from auctor.core.capabilities import CENTRABLE, COMPILED, CURVED, PAIRED, SHIFTABLE, SORTING
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Coupling, Need, Offers
+from auctor.core.needs import Coupling
 from auctor.data import as_data
 from auctor.lab.solvers import OrthantWise
 from auctor.losses import FBeta, Hinge, Logistic, PairwiseHinge, PairwiseSquare, Prbep
@@ -22,6 +13,7 @@ from auctor.losses.base import BaseLoss
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers import Bmrm, Fista, Lbfgs, Lhac, choose
 from auctor.testing import LossSuite
 
@@ -70,7 +62,7 @@ def test_a_loss_with_a_subgradient_alone_is_trained():
     assert found.value == pytest.approx(wanted.value, rel=1e-4)
 
 
-def test_capabilities_are_found_by_their_flags():
+def test_a_loss_has_the_capabilities_whose_protocols_it_implements():
     assert COMPILED.of(Hinge()).closed_prox
     assert COMPILED.find(PairwiseHinge()) is None
     assert PAIRED.of(PairwiseHinge()).per_pair == Hinge()
@@ -80,32 +72,54 @@ def test_capabilities_are_found_by_their_flags():
     assert CURVED.find(PairwiseHinge()) is None
     assert CURVED.has(PairwiseHinge(width=0.5))
     target = as_data(X, Y).target
-    assert CONJUGATED.find(OnlyGradient()) is None
-    assert conjugate(OnlyGradient(), np.zeros(80), target) is None
-    assert smoothed(OnlySubgradient(), 0.1) is None
-    assert smoothed(FBeta(whole=True), 0.1) is None
-    assert smoothed(Prbep(), 0.1) == Prbep(width=0.1)
+    assert OnlyGradient().conjugate(np.zeros(80), target) is None
+    assert OnlySubgradient().smoothed(0.1) is None
+    assert FBeta(whole=True).smoothed(0.1) is None
+    assert Prbep().smoothed(0.1) == Prbep(width=0.1)
 
 
 def test_a_missing_capability_is_an_error_that_names_it():
-    with pytest.raises(IncompatibleError, match="uses the curvature needs a loss that offers it"):
+    with pytest.raises(
+        IncompatibleError, match="The solver needs a loss with curvature; got Hinge"
+    ):
         CURVED.of(Hinge())
     with pytest.raises(IncompatibleError, match="Use another solver"):
         COMPILED.of(OnlyGradient())
 
 
-def test_a_capability_without_its_flag_fails_the_suite():
-    class Forgotten(OnlyGradient):
-        def conjugate(self, dscores, target):
-            return Logistic().conjugate(dscores, target)
+class View:
+    """A loss that answers for another one, and adds nothing."""
 
-    class Promised(OnlyGradient):
-        offers = Offers.SHIFTS
+    def __init__(self, inner):
+        self.inner = inner
 
-    with pytest.raises(AssertionError, match="does not offer CONJUGATE"):
-        LossSuite(Forgotten()).check_offers()
-    with pytest.raises(AssertionError, match="offers SHIFTS, but has no shifts"):
-        LossSuite(Promised()).check_offers()
+    def offers(self, capability):
+        return capability is not SORTING and capability.has(self.inner)
+
+    def shifts(self, scores, target):
+        return self.inner.shifts(scores, target)
+
+    def evaluation(self, scores, target, near=None):
+        return self.inner.evaluation(scores, target, near)
+
+
+def test_a_view_says_which_of_its_methods_the_loss_behind_it_supports():
+    assert SHIFTABLE.has(View(Hinge()))
+    assert not SHIFTABLE.has(View(PairwiseHinge()))
+    assert SORTING.has(PairwiseHinge())
+    assert not SORTING.has(View(PairwiseHinge()))
+
+
+def test_properties_are_not_computed_to_see_whether_they_are_there():
+    class Costly(OnlyGradient):
+        kind, param, closed_prox = 0, 0.0, False
+
+        @property
+        def width(self):
+            raise AssertionError("computed")
+
+    assert COMPILED.has(Costly())
+    assert COMPILED.members == ("kind", "param", "width", "closed_prox")
 
 
 def test_problems_provide_what_losses_offer():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from auctor.core.capabilities import conjugate
 from auctor.core.errors import DataError
 from auctor.core.rng import systematic
 from auctor.core.types import Target
@@ -203,7 +202,7 @@ def test_one_group_is_no_groups_and_taking_rows_keeps_groups(loss, functions):
 def test_conjugates_hold_in_groups(loss, functions):
     scores, target = sample(5, groups=4, weighted=True)
     value, grad = loss.value_grad(scores, target)
-    found = conjugate(loss, grad, target)
+    found = loss.conjugate(grad, target)
     if found is None:
         return
     assert found == pytest.approx(grad @ scores - value, rel=1e-11)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import auctor.losses
-from auctor.core.capabilities import conjugate
 from auctor.core.errors import DataError
 from auctor.core.needs import Splits
 from auctor.core.types import Target
@@ -95,8 +94,8 @@ def test_every_loss_that_splits_is_the_same_on_workers(loss, weighted):
         ours, wanted = far.certificate(there), near.certificate(here)
         assert ours.gap == pytest.approx(wanted.gap, rel=1e-9, abs=1e-13)
     shrunk, target = 0.5 * here.dscores, near.data.target
-    ours = conjugate(far.loss, 0.5 * there.dscores, target)
-    wanted = conjugate(loss, shrunk, target)
+    ours = far.loss.conjugate(0.5 * there.dscores, target)
+    wanted = loss.conjugate(shrunk, target)
     assert ours == wanted if wanted is None else ours == pytest.approx(wanted, rel=1e-10)
     moved, still = far.with_best_intercept(there), near.with_best_intercept(here)
     np.testing.assert_allclose(moved.w, still.w, rtol=1e-10, atol=1e-12)

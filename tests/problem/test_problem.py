@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from auctor.core.errors import DataError
-from auctor.core.needs import Need
 from auctor.core.types import Target
 from auctor.data import as_data
 from auctor.losses import (
@@ -30,6 +29,7 @@ from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, Box, ElasticNet, NonNegative, NoPenalty
 from auctor.problem import BALANCE, Problem
+from auctor.problem.needs import Need
 from auctor.solvers import strength_max
 from auctor.solvers.choose import choose
 from auctor.testing import references

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 import auctor.solvers
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Access, Need
 from auctor.data import as_data
 from auctor.lab.solvers import PairDualAscent
 from auctor.losses import (
@@ -28,6 +27,7 @@ from auctor.losses import (
 )
 from auctor.penalties import L1, L2, ElasticNet, GroupL2, NoPenalty
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers import AsRows, GaussianDiscriminant
 from auctor.solvers import choose as public_choose
 from auctor.solvers.choose import RULES, Role, Why, able, choose, holding
@@ -47,8 +47,6 @@ LOSSES = [
 
 class TwoProducts:
     """Data that offers its sizes, its target and the two products, and refuses the rest."""
-
-    access = Access.PRODUCTS
 
     def __init__(self, data):
         self._data = data

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from auctor.core.needs import Need
 from auctor.data import as_data
 from auctor.lab.solvers import GradientDescent
 from auctor.losses import Logistic
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers import Lbfgs, Newton
 from auctor.solvers.base import State
 from auctor.solvers.relay import After, Relay, Stage

@@ -6,7 +6,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from auctor.core.needs import Access
 from auctor.data import as_data
 from auctor.losses import Logistic
 from auctor.losses.base import BaseLoss
@@ -168,8 +167,6 @@ class Wire:
 
 class Split:
     """Rows split over two workers: scores stay where they are, sums travel."""
-
-    access = Access(0)
 
     def __init__(self, data, parts, wire):
         self.target, self.parts, self.wire = data.target, parts, wire

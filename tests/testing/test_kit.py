@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from auctor.core.needs import Need
 from auctor.core.types import Target
 from auctor.data import Dense
 from auctor.losses import Hinge, Logistic, Quantile, Squared, SquaredHinge
 from auctor.penalties import L1, L2
+from auctor.problem.needs import NOTHING
 from auctor.solvers import Fista, Newton
 from auctor.testing import DataSuite, LossSuite, PenaltySuite, SolverSuite, discover, references
 from auctor.testing.suite import Suite
@@ -222,7 +222,7 @@ class Restless(Newton):
 class Greedy(Fista):
     """States less than it needs: a kinked loss stalls it."""
 
-    needs = Need.NONE
+    needs = NOTHING
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,25 @@
 """What a loss may offer beyond its value and gradient: one small protocol per capability.
 
-A loss names its capabilities by flags (``offers``); each flag stands for one of the protocols
-below. Who can use a capability asks for it by its constant, and gets the loss with the type of the
-protocol:
+A loss that implements a protocol has its capability. Who can use one asks for it by the constant
+that follows the protocol, and gets the loss with the type of the protocol:
 
-    CONJUGATED.find(loss)    the loss as `Conjugated`, or ``None`` if it has no conjugate
-    COMPILED.of(loss)        the loss as `PointwiseLoss`, or an `IncompatibleError`
+    SORTING.find(loss)    the loss as `Sorting`, or ``None`` if it does not sort
+    COMPILED.of(loss)     the loss as `PointwiseLoss`, or an `IncompatibleError`
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from auctor.core.capability import Capability, Kind
 from auctor.core.curvature import Curvature
-from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Offers
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
 
 if TYPE_CHECKING:
     from auctor.core.evaluation import Evaluation
 
-C = TypeVar("C", bound=Loss)
-
-#: Words of errors about losses.
-LOSS = Kind("a loss that offers it", "another loss", repr)
+LOSS = Kind(Loss, "another loss", repr)
 
 
 class Curved(Loss, Protocol):
@@ -36,29 +29,13 @@ class Curved(Loss, Protocol):
         """Second derivative in the scores."""
 
 
-class Conjugated(Loss, Protocol):
-    """A loss whose conjugate gives a certificate: `Offers.CONJUGATE`."""
-
-    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
-        """``sup_s dscores.s - R(s)``, or ``None`` if these parameters have no closed form."""
+CURVED: Capability[Loss, Curved] = Capability(
+    Curved, "a loss with curvature", LOSS, lambda loss: loss.order >= 2
+)
 
 
-class Smoothable(Loss, Protocol):
-    """A loss with kinks and a smoothed form: `Offers.SMOOTHING`."""
-
-    def smoothed(self, width: float) -> Loss | None:
-        """A smooth lower bound within O(width), or ``None`` if these parameters have none."""
-
-
-class Tangential(Loss, Protocol):
-    """A smoothed loss that knows a plane below the loss it smooths: `Offers.TANGENT`."""
-
-    def tangent(self, scores: FloatArray, target: Target) -> float | None:
-        """C such that ``gradient.s + C`` is below the unsmoothed loss; ``None`` if unknown."""
-
-
-class Centrable(Smoothable, Protocol):
-    """A loss whose smoothing can be centred at given slopes: `Offers.CENTRING`."""
+class Centrable(Loss, Protocol):
+    """A loss whose smoothing can be centred at given slopes."""
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
@@ -68,6 +45,11 @@ class Centrable(Smoothable, Protocol):
 
     def margin(self, target: Target) -> float | None:
         """The margin of the loss in score units; ``None`` if it has none."""
+
+
+CENTRABLE: Capability[Loss, Centrable] = Capability(
+    Centrable, "a loss whose smoothing can be centred", LOSS
+)
 
 
 class Shifted(NamedTuple):
@@ -101,14 +83,19 @@ class Shifts(Protocol):
 
 
 class Shiftable(Loss, Protocol):
-    """A loss that moves all scores by a constant at less than the usual cost: `Offers.SHIFTS`."""
+    """A loss that moves all scores by a constant at less than the usual cost."""
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
 
 
+SHIFTABLE: Capability[Loss, Shiftable] = Capability(
+    Shiftable, "a loss with a form for a constant added to all scores", LOSS
+)
+
+
 class Sorting(Loss, Protocol):
-    """A loss that sorts the scores, and reuses their order if it can: `Offers.SORTING`."""
+    """A loss that sorts the scores, and reuses their order if it can."""
 
     def evaluation(
         self, scores: FloatArray, target: Target, near: Evaluation | None = None
@@ -116,8 +103,11 @@ class Sorting(Loss, Protocol):
         """The loss at some scores; ``near`` is the latest evaluation of a problem."""
 
 
+SORTING: Capability[Loss, Sorting] = Capability(Sorting, "a loss that sorts the scores", LOSS)
+
+
 class PointwiseLoss(Loss, Protocol):
-    """A row loss that compiled loops evaluate, by a kind with its parameters: `Offers.COMPILED`."""
+    """A row loss that compiled loops evaluate, by a kind with its parameters."""
 
     @property
     def kind(self) -> int:
@@ -136,8 +126,13 @@ class PointwiseLoss(Loss, Protocol):
         """Whether its prox has a closed form: its pieces are quadratic or linear."""
 
 
+COMPILED: Capability[Loss, PointwiseLoss] = Capability(
+    PointwiseLoss, "a loss with a compiled form per row", LOSS
+)
+
+
 class PairLoss(Loss, Protocol):
-    """A mean over pairs of a row loss of the difference of their scores: `Offers.PAIRS`."""
+    """A mean over pairs of a row loss of the difference of their scores."""
 
     @property
     def per_pair(self) -> Loss:
@@ -151,6 +146,11 @@ class PairLoss(Loss, Protocol):
         """The conjugate, given the sum of its argument over the positives; ``None``: unknown."""
 
 
+PAIRED: Capability[Loss, PairLoss] = Capability(
+    PairLoss, "a loss that is a mean over pairs of a row loss", LOSS
+)
+
+
 class ByRows(NamedTuple):
     """A loss of scores s as ``constant + outside * min over b of loss(inside * s + b)``."""
 
@@ -161,10 +161,15 @@ class ByRows(NamedTuple):
 
 
 class LossByRows(Loss, Protocol):
-    """A loss on sets of rows that is a row loss for a given threshold: `Offers.THRESHOLD`."""
+    """A loss on sets of rows that is a row loss for a given threshold."""
 
     def by_rows(self, target: Target) -> ByRows:
         """The row loss whose intercept is the threshold of the scores."""
+
+
+THRESHOLDED: Capability[Loss, LossByRows] = Capability(
+    LossByRows, "a loss that is a row loss with a free threshold", LOSS
+)
 
 
 class ScaleInvariantLoss(Loss, Protocol):
@@ -187,58 +192,9 @@ class ScaleInvariantLoss(Loss, Protocol):
         """
 
 
-def lacking(loss: Loss, words: str) -> IncompatibleError:
-    """The error of a loss that does not have what was asked of it."""
-    return LOSS.lacks(loss, words)
-
-
-def loss_capability(words: str, has: Callable[[Loss], bool]) -> Capability[Loss, C]:
-    """A capability of losses."""
-    return Capability(words, has, LOSS)
-
-
-def _flagged(flag: Offers) -> Callable[[Loss], bool]:
-    return lambda loss: flag in loss.offers
-
-
-CURVED: Capability[Loss, Curved] = loss_capability("the curvature", lambda loss: loss.order >= 2)
-CONJUGATED: Capability[Loss, Conjugated] = loss_capability(
-    "the conjugate", _flagged(Offers.CONJUGATE)
+SCALE_INVARIANT: Capability[Loss, ScaleInvariantLoss] = Capability(
+    ScaleInvariantLoss,
+    "a loss of Gaussian scores, ExpectedError or ExpectedAuc",
+    LOSS,
+    lambda loss: loss.scale_invariant,
 )
-SMOOTHABLE: Capability[Loss, Smoothable] = loss_capability(
-    "a smoothed form", _flagged(Offers.SMOOTHING)
-)
-TANGENTIAL: Capability[Loss, Tangential] = loss_capability(
-    "a plane below its unsmoothed form", _flagged(Offers.TANGENT)
-)
-CENTRABLE: Capability[Loss, Centrable] = loss_capability(
-    "a smoothed form that can be centred", _flagged(Offers.CENTRING)
-)
-SHIFTABLE: Capability[Loss, Shiftable] = loss_capability(
-    "a form for a constant added to all scores", _flagged(Offers.SHIFTS)
-)
-SORTING: Capability[Loss, Sorting] = loss_capability(
-    "reusable sorted scores", _flagged(Offers.SORTING)
-)
-COMPILED: Capability[Loss, PointwiseLoss] = loss_capability(
-    "a compiled form per row", _flagged(Offers.COMPILED)
-)
-PAIRED: Capability[Loss, PairLoss] = loss_capability("a form over pairs", _flagged(Offers.PAIRS))
-THRESHOLDED: Capability[Loss, LossByRows] = loss_capability(
-    "a form over rows with a threshold", _flagged(Offers.THRESHOLD)
-)
-SCALE_INVARIANT: Capability[Loss, ScaleInvariantLoss] = loss_capability(
-    "scores whose scale does not matter", lambda loss: loss.scale_invariant
-)
-
-
-def smoothed(loss: Loss, width: float) -> Loss | None:
-    """A smooth lower bound of the loss within O(width), or ``None`` if it has none."""
-    found = SMOOTHABLE.find(loss)
-    return None if found is None else found.smoothed(width)
-
-
-def conjugate(loss: Loss, dscores: FloatArray, target: Target) -> float | None:
-    """``sup_s dscores.s - R(s)``, or ``None`` if there is no closed form."""
-    found = CONJUGATED.find(loss)
-    return None if found is None else found.conjugate(dscores, target)

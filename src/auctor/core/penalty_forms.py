@@ -17,8 +17,7 @@ from auctor.core.types import BlockSpec, SeparableSpec, TreeSpec
 
 S = TypeVar("S")
 
-#: Words of errors about penalties.
-PENALTY = Kind("a penalty that has them", "another penalty", repr)
+PENALTY = Kind(Penalty, "another penalty", repr)
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class PenaltyForm(Generic[S]):
     Parameters
     ----------
     words : str
-        What it is, for messages: "A solver that uses <words>".
+        What is needed, for messages: "a penalty on disjoint groups of coordinates".
     find : callable
         The form of a penalty of d weights, or ``None`` if it has none.
 
@@ -51,11 +50,11 @@ class PenaltyForm(Generic[S]):
 
 
 SEPARABLE: PenaltyForm[SeparableSpec] = PenaltyForm(
-    "strengths and bounds of single weights", lambda penalty, d: penalty.separable(d)
+    "a penalty that separates over coordinates", lambda penalty, d: penalty.separable(d)
 )
 BLOCKS: PenaltyForm[BlockSpec] = PenaltyForm(
-    "disjoint groups of weights", lambda penalty, d: penalty.blocks(d)
+    "a penalty on disjoint groups of coordinates", lambda penalty, d: penalty.blocks(d)
 )
 TREE: PenaltyForm[TreeSpec] = PenaltyForm(
-    "nested groups of weights", lambda penalty, d: penalty.tree(d)
+    "a penalty on disjoint or nested groups of coordinates", lambda penalty, d: penalty.tree(d)
 )

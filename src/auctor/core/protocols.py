@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from auctor.core.needs import Access, Coupling, Offers, Splits
+from auctor.core.needs import Coupling, Splits
 from auctor.core.types import (
     BlockSpec,
-    CompressedColumns,
-    DuplicateRows,
     FloatArray,
-    IntArray,
     SeparableSpec,
     Target,
     TreeSpec,
@@ -20,8 +17,8 @@ from auctor.core.types import (
 class Data(Protocol):
     """A design matrix with its target: sizes, a target and two products.
 
-    Nothing else may be assumed of a data set. ``access`` says what else it offers; each flag stands
-    for one of the protocols below, which `auctor.core.data_capabilities` finds.
+    Nothing else may be assumed of a data set; `auctor.core.data_capabilities` has what it may offer
+    besides.
     """
 
     @property
@@ -36,10 +33,6 @@ class Data(Protocol):
     def target(self) -> Target:
         """Target and weights of the rows."""
 
-    @property
-    def access(self) -> Access:
-        """Flags of the protocols below that the data set implements."""
-
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
 
@@ -47,112 +40,11 @@ class Data(Protocol):
         """``X.T @ dscores``."""
 
 
-class Stored(Data, Protocol):
-    """Data with a known size; every data set with a further capability has one."""
-
-    @property
-    def n_entries(self) -> int:
-        """Number of stored entries, which one pass over the data reads."""
-
-
-class SecondOrder(Stored, Protocol):
-    """Second-order sums that take one pass over the rows: `Access.SECOND_ORDER`."""
-
-    def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
-        """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
-
-    def square_gradient(self, h: FloatArray) -> FloatArray:
-        """Diagonal of ``X.T @ diag(h) @ X``."""
-
-
-class GramMatrices(Stored, Protocol):
-    """Weighted Gram matrices of the columns: `Access.GRAM`."""
-
-    def gram(self, h: FloatArray) -> FloatArray:
-        """``X.T @ diag(h) @ X`` for ``h >= 0``."""
-
-    def gram_passes(self, index: IntArray | None = None) -> float:
-        """Cost of `gram`, for all rows or some, in units of the cost of `sandwich` for them."""
-
-
-class RowAccess(Stored, Protocol):
-    """Rows by their numbers: `Access.ROWS`."""
-
-    @property
-    def duplicate_rows(self) -> DuplicateRows:
-        """Equal rows next to each other, in an order that depends only on their values."""
-
-    def entries(self, index: IntArray) -> float:
-        """Number of stored entries of the rows ``index``."""
-
-    def rows(self, index: IntArray) -> FullData:
-        """The rows ``index`` with their targets."""
-
-    def differences(self, first: IntArray, second: IntArray) -> FullData:
-        """One row ``X[i] - X[j]`` per pair, without a target."""
-
-    def row_lines(self) -> CompressedColumns:
-        """Compressed rows, ``indptr`` and ``indices`` unsigned."""
-
-    def row_lengths(self, scale: FloatArray) -> FloatArray:
-        """``sum_j scale_j x_ij^2`` of every row."""
-
-    def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
-        """``Z @ diag(scale) @ Z.T`` for ``Z = X[index] - middle``."""
-
-
-class ColumnAccess(Stored, Protocol):
-    """Access to single columns, for coordinate kernels: `Access.COLUMNS`."""
-
-    def columns(self) -> CompressedColumns:
-        """All columns in compressed form."""
-
-    def some_columns(self, index: IntArray, share: float) -> CompressedColumns | None:
-        """Only the columns ``index``; ``None`` if they hold more than this share of all entries."""
-
-
-class ColumnSubsets(Stored, Protocol):
-    """Data sets with some of the columns: `Access.SUBSETS`."""
-
-    def only(self, index: IntArray) -> Stored:
-        """The columns ``index`` with the targets of all rows."""
-
-
-class DenseCopies(Stored, Protocol):
-    """Data that are small enough for a dense copy: `Access.DENSE`."""
-
-    def to_dense(self) -> FloatArray:
-        """A dense float64 copy of the matrix."""
-
-    def replaced(self, X: FloatArray) -> FullData:
-        """A data set with the dense matrix X instead, and the same targets."""
-
-
-class Retargetable(Stored, Protocol):
-    """The same matrix for several targets: `Access.RETARGET`."""
-
-    def with_target(self, target: Target) -> Stored:
-        """The same matrix with another target."""
-
-
-class FullData(
-    SecondOrder,
-    GramMatrices,
-    RowAccess,
-    ColumnAccess,
-    ColumnSubsets,
-    DenseCopies,
-    Retargetable,
-    Protocol,
-):
-    """All capabilities; data in memory have them."""
-
-
 class Loss(Protocol):
     """A function of scores and target; independent of X, w, storage and threads.
 
-    It has a value, a gradient and the facts below. ``offers`` says what else it can do; each flag
-    stands for one of the protocols of `auctor.core.capabilities`.
+    It has a value, a gradient and the facts below; `auctor.core.capabilities` has what it may offer
+    besides. `BaseLoss` has the defaults.
     """
 
     @property
@@ -199,10 +91,6 @@ class Loss(Protocol):
     def exchangeable(self) -> bool:
         """Whether it is the same for any order of the rows (the default of `BaseLoss`: yes)."""
 
-    @property
-    def offers(self) -> Offers:
-        """Flags of the capabilities beyond value, gradient and curvature."""
-
     def check_target(self, target: Target) -> None:
         """Raise ``DataError`` if the target is outside the domain of the loss."""
 
@@ -214,6 +102,15 @@ class Loss(Protocol):
 
     def infimum(self, target: Target) -> float:
         """Largest known lower bound of R over all scores."""
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sup_s dscores.s - R(s)``, which gives a certificate; ``None`` without closed form."""
+
+    def smoothed(self, width: float) -> Loss | None:
+        """A smooth lower bound within O(width) of a loss with kinks; ``None`` if it has none."""
+
+    def tangent(self, scores: FloatArray, target: Target) -> float | None:
+        """C such that ``gradient.s + C`` is below the loss that this one smooths, if known."""
 
     def response(self, scores: FloatArray) -> FloatArray:
         """Prediction in the units of the target (the inverse link)."""

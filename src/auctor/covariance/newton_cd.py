@@ -7,12 +7,12 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray
 from auctor.covariance.problem import Factor, GraphProblem, factorise, unpack
 from auctor.kernels.descent import log_det as kernels
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, sizes
 

@@ -19,13 +19,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from auctor.core.needs import Access, Coupling, Need
+from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray, SeparableSpec, Target
 from auctor.kernels.descent import log_det as kernels
 from auctor.losses.base import BaseLoss
 from auctor.penalties import BasePenalty
 from auctor.penalties.separable import Separable
 from auctor.problem import Certificate, Point, Problem
+from auctor.problem.needs import Need
 
 
 def triangle_size(p: int) -> int:
@@ -157,8 +158,6 @@ class Identity:
     """Data whose scores are the parameters."""
 
     n_columns: int
-
-    access = Access.PRODUCTS
 
     @property
     def n_rows(self) -> int:

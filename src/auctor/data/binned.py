@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.needs import Access
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.blocks import InMemory, mirrored
 from auctor.data.codebook import IN_WORD, MOST_CODES, CodeArrays, Codebook
@@ -193,8 +192,6 @@ class Binned(InMemory):
     >>> data.gradient(np.array([1.0, 10.0, 100.0]))
     array([110., 100.])
     """
-
-    access = Access.SECOND_ORDER | Access.GRAM | Access.SUBSETS | Access.RETARGET
 
     def __init__(
         self, matrix: BinnedMatrix, target: Target, *, n_threads: int | None = None

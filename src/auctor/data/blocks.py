@@ -16,7 +16,6 @@ from typing import Self
 
 import numpy as np
 
-from auctor.core.needs import Access
 from auctor.core.types import DuplicateRows, FloatArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.runtime.parallel import SERIAL_WORK, available_threads, run_tasks
@@ -34,8 +33,6 @@ MOST_BLOCKS = 16
 
 class InMemory(ABC):
     """Base class of dense, sparse and binned data."""
-
-    access = Access.EVERYTHING
 
     def __init__(self, shape: tuple[int, int], target: Target, n_threads: int | None) -> None:
         self.n_rows, self.n_columns = int(shape[0]), int(shape[1])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from auctor.core.needs import Access
-from auctor.core.protocols import Data, FullData
+from auctor.core.capability import Capability
+from auctor.core.data_capabilities import FullData
+from auctor.core.protocols import Data
 from auctor.core.types import CompressedColumns, DuplicateRows, FloatArray, IntArray, Target
 
 
@@ -33,13 +34,16 @@ class Emptied:
     """
 
     def __init__(self, data: Data, empty: IntArray) -> None:
-        #: Typed with every capability; one is used only if ``access`` has its flag.
+        #: Typed with every capability; one is used only if the data offer it.
         self._data = cast(FullData, data)
         self._empty = empty
         self._kept = np.ones(data.n_columns)
         self._kept[empty] = 0.0
         self.n_rows, self.n_columns = data.n_rows, data.n_columns
-        self.access: Access = data.access
+
+    def offers(self, capability: Capability[Data, Any]) -> bool:
+        """The capabilities of the data behind it."""
+        return capability.has(self._data)
 
     @property
     def target(self) -> Target:

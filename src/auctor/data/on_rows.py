@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auctor.core.capabilities import CENTRABLE, CURVED, TANGENTIAL, conjugate, loss_capability
+from auctor.core.capabilities import CENTRABLE, CURVED, LOSS
 from auctor.core.capability import Capability
 from auctor.core.curvature import Curvature
-from auctor.core.needs import Splits
 from auctor.core.protocols import Loss
 from auctor.core.shift import shifts_of
 from auctor.core.types import Array, FloatArray, IntArray, Target
@@ -196,7 +195,7 @@ def _row_conjugate(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray
     """The share of the conjugate; None if there is no closed form."""
     if not part.share:
         return 0.0 if not slopes.any() else None
-    found = conjugate(loss, slopes / part.share, part.target)
+    found = loss.conjugate(slopes / part.share, part.target)
     return None if found is None else part.share * found
 
 
@@ -204,7 +203,7 @@ def _row_tangent(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) 
     """The shard's part of the constant term of a plane below the exact loss; None without one."""
     if not part.share:
         return 0.0
-    found = TANGENTIAL.of(loss).tangent(scores, part.target)
+    found = loss.tangent(scores, part.target)
     return None if found is None else part.share * found
 
 
@@ -335,8 +334,8 @@ class PartedThresholdLoss(Loss, Protocol):
         """The conjugate at slopes that correspond to these flips."""
 
 
-PARTED: Capability[Loss, PartedThresholdLoss] = loss_capability(
-    "sums over parts of the rows around a threshold", lambda loss: loss.splits is Splits.THRESHOLD
+PARTED: Capability[Loss, PartedThresholdLoss] = Capability(
+    PartedThresholdLoss, "a loss by sums around a threshold", LOSS
 )
 
 

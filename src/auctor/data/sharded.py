@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.capability import Capability
 from auctor.core.cost import product_passes
+from auctor.core.data_capabilities import GRAM
 from auctor.core.errors import DataError
 from auctor.core.files import AnyPath
-from auctor.core.needs import Access
+from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.shards import open_folder
 from auctor.data.spread import Holder, ordered_sum
@@ -95,11 +97,10 @@ class Sharded:
             .scaled(np.full(X.shape[1], 2.0)),
         }
 
-    @property
-    def access(self) -> Access:
-        """Sums of second order and other targets; Gram matrices if there are few columns."""
-        few = self.n_columns <= GRAM_COLUMNS
-        return Access.SECOND_ORDER | Access.RETARGET | (Access.GRAM if few else Access.PRODUCTS)
+    def offers(self, capability: Capability[Data, Any]) -> bool:
+        """What it implements, but Gram matrices only of few columns."""
+        few = capability is not GRAM or self.n_columns <= GRAM_COLUMNS
+        return few and capability.implemented(self)
 
     @property
     def n_rows(self) -> int:

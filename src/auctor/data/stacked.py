@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from auctor.core.capability import Capability
 from auctor.core.data_capabilities import SECOND_ORDER
-from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, Target
 from auctor.data.blocks import InMemory
@@ -39,12 +41,10 @@ class Stacked:
     def __init__(self, data: Data, target: Target, times: int) -> None:
         self._data, self.target, self._times = data, target, times
         self.n_rows, self.n_columns = data.n_rows * times, data.n_columns * times
-        self._squares = SECOND_ORDER.find(data)
 
-    @property
-    def access(self) -> Access:
+    def offers(self, capability: Capability[Data, Any]) -> bool:
         """Second-order sums, if the matrix has them."""
-        return Access.PRODUCTS if self._squares is None else Access.SECOND_ORDER
+        return SECOND_ORDER.has(self._data) and capability.implemented(self)
 
     @property
     def n_entries(self) -> int:

@@ -7,8 +7,8 @@ of columns and the depth of a node.
 
 from __future__ import annotations
 
-from auctor.core.needs import Need
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 
 #: Rows per column up to which dual coordinate ascent trains a node with an l2 penalty. The usual
 #: advice is the dual problem where columns outnumber rows; with more rows, dual ascent is slow.

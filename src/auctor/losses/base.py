@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from auctor.core.capabilities import lacking
+from auctor.core.capabilities import LOSS
 from auctor.core.errors import DataError
-from auctor.core.needs import Coupling, Offers, Splits
+from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, Target
 
 
@@ -39,8 +39,6 @@ class BaseLoss:
     shift_invariant: bool = False
     #: Whether a positive factor on all scores does not change it (unless they are constant).
     scale_invariant: bool = False
-    #: Capabilities beyond value, gradient and curvature, each with a protocol of its own.
-    offers: Offers = Offers.NOTHING
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -71,11 +69,23 @@ class BaseLoss:
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        raise lacking(self, "the gradient")
+        raise LOSS.lacks(self, "a loss with a gradient")
 
     def infimum(self, target: Target) -> float:
         """Largest known lower bound of R over all scores."""
         return 0.0
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sup_s dscores.s - R(s)``; unknown."""
+        return None
+
+    def smoothed(self, width: float) -> BaseLoss | None:
+        """A smooth lower bound within O(width); it has none."""
+        return None
+
+    def tangent(self, scores: FloatArray, target: Target) -> float | None:
+        """A plane below the loss that a smoothed loss smooths; unknown."""
+        return None
 
     def response(self, scores: FloatArray) -> FloatArray:
         """Prediction in the units of the target (the inverse link)."""

@@ -24,11 +24,11 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from auctor.core.capabilities import ByRows, lacking
+from auctor.core.capabilities import CURVED, ByRows
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError, Option, ParameterError
-from auctor.core.needs import Coupling, Offers, Splits
+from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import thresholds
 from auctor.kernels.losses.thresholds import Flips, Threshold
@@ -106,7 +106,6 @@ class ThresholdLoss(CentredByWidth, Contingency):
     """A loss whose dual variable is one threshold; a subclass defines its margins."""
 
     splits = Splits.THRESHOLD
-    offers = Offers.CONJUGATE | Offers.SMOOTHING | Offers.CENTRING | Offers.THRESHOLD
     low_rank = True
     shift_invariant = True
 
@@ -140,7 +139,7 @@ class ThresholdLoss(CentredByWidth, Contingency):
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Generalised Hessian ``2/width (diag(a) - a a'/sum a)``, a the weights on the ramp."""
         if not self.smooth:
-            raise lacking(self, "the curvature")
+            raise CURVED.lacks(self)
         u, at = self._solve(scores, target, self.margins(target))
         # Without rows on the ramp the loss is locally linear.
         active = np.zeros_like(scores)

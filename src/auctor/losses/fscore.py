@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.capabilities import Shifted, Shifts, lacking
+from auctor.core.capabilities import CURVED, Shifted, Shifts
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
-from auctor.core.needs import Offers
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import Array, FloatArray, IntArray, Target
@@ -83,8 +82,6 @@ class FBeta(SmoothedByWidth, Contingency):
     width: float = 0.0
     whole: bool = False
 
-    offers = Offers.CONJUGATE | Offers.SMOOTHING | Offers.TANGENT | Offers.SHIFTS
-
     def __post_init__(self) -> None:
         check_real("FBeta", "beta", self.beta, low=SMALLEST_BETA, high=LARGEST_BETA)
         check_real("FBeta", "width", self.width, low=0.0, high=0.0 if self.whole else math.inf)
@@ -134,7 +131,7 @@ class FBeta(SmoothedByWidth, Contingency):
     def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
         """Generalised Hessian of the smoothed form; a product takes O(n) after a sort."""
         if not self.smooth:
-            raise lacking(self, "the curvature")
+            raise CURVED.lacks(self)
         pos, neg = _ordered(scores, target)
         return level_curvature(scores.shape[0], pos, neg, _Mixture.of(self, pos.side, neg.side))
 

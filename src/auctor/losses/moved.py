@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auctor.core.capabilities import CURVED, Shifts
 from auctor.core.curvature import Curvature
-from auctor.core.needs import Offers, Splits
+from auctor.core.needs import Splits
 from auctor.core.protocols import Loss
 from auctor.core.shift import shifts_of
 from auctor.core.types import FloatArray, Target
@@ -21,7 +21,6 @@ class MovedScores(BaseLoss):
         The constants that are added to the scores.
     """
 
-    offers = Offers.SHIFTS
     splits = Splits.NOT  # it has one constant for each of all rows
     exchangeable = False  # for the same reason
 

@@ -15,12 +15,12 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from auctor.core.capabilities import lacking
+from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Coupling, Offers, Splits
+from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.losses import pairs
 from auctor.losses.base import BaseLoss
@@ -97,7 +97,6 @@ class PairwiseSquare(Pairwise):
 
     order = 2
     quadratic = True
-    offers = Offers.CONJUGATE
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -153,7 +152,6 @@ class PairwiseExponential(Pairwise):
 
     order = 2
     low_rank = True
-    offers = Offers.CONJUGATE
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -199,7 +197,6 @@ class PairwiseExponential(Pairwise):
 class SortedPairwise(Pairwise):
     """A loss whose sums over pairs are sweeps over the sorted scores of both classes."""
 
-    offers = Offers.SORTING
     #: Margin that is added to the scores of the negatives before both classes are sorted.
     raised: ClassVar[float] = 1.0
 
@@ -226,7 +223,7 @@ class SortedPairwise(Pairwise):
 
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Second derivative in the scores, whose classes are sorted."""
-        raise lacking(self, "the curvature")
+        raise CURVED.lacks(self)
 
 
 class Windowed(SortedPairwise):
@@ -305,8 +302,6 @@ class PairwiseHinge(SmoothedByWidth, Windowed):
 
     width: float = 0.0
 
-    offers = Offers.SORTING | Offers.CONJUGATE | Offers.SMOOTHING | Offers.PAIRS
-
     def __post_init__(self) -> None:
         check_real("PairwiseHinge", "width", self.width, low=0.0)
 
@@ -328,7 +323,7 @@ class PairwiseHinge(SmoothedByWidth, Windowed):
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Generalised Hessian; a pair with ``0 < z < width`` has the second derivative 1/width."""
         if not self.smooth:
-            raise lacking(self, "the curvature")
+            raise CURVED.lacks(self)
         return window_curvature(scores.shape[0], *self._swept(scores, classes), 1.0 / self.width)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:

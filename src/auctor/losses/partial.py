@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.capabilities import lacking
+from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
 from auctor.core.errors import DataError
-from auctor.core.needs import Offers, Splits
+from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
 from auctor.losses.base import BaseLoss
@@ -65,7 +65,6 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
     width: float = 0.0
 
     splits = Splits.NOT
-    offers = Offers.SORTING | Offers.CONJUGATE | Offers.SMOOTHING
 
     def __post_init__(self) -> None:
         who = "PartialPairwiseHinge"
@@ -121,7 +120,7 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
         variance of d over the negatives that are partly in the top, times their weight/width.
         """
         if not self.smooth:
-            raise lacking(self, "the curvature")
+            raise CURVED.lacks(self)
         pos, neg, _, part, share = self._swept(classes)
         tied = window_curvature(scores.shape[0], pos, neg, 1.0 / self.width)
         # Negatives that are partly in the top: their parts change with the levels.

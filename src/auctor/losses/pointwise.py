@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from auctor.core.capabilities import Shifted, Shifts, lacking
+from auctor.core.capabilities import CURVED, Shifted, Shifts
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError
-from auctor.core.needs import Offers
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import logistic
@@ -82,7 +81,6 @@ class Pointwise(BaseLoss):
     closed_prox: ClassVar[bool] = True
     #: Smoothing width in score units.
     width: float = 0.0
-    offers = Offers.COMPILED | Offers.CONJUGATE
 
     @property
     def param(self) -> float:
@@ -104,7 +102,7 @@ class Pointwise(BaseLoss):
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Second derivative in the scores, a diagonal."""
         if not self.smooth:
-            raise lacking(self, "the curvature")
+            raise CURVED.lacks(self)
         out = np.empty_like(scores)
         for rows, part in target.parts():
             kernels.curvature(*self._form, scores[rows], part.y, part.share, out[rows])
@@ -120,8 +118,6 @@ class Pointwise(BaseLoss):
 
 class KinkedPointwise(CentredByWidth, Pointwise):
     """A pointwise loss with kinks, which a width smooths."""
-
-    offers = Pointwise.offers | Offers.SMOOTHING | Offers.CENTRING
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Slope of each row: its derivative divided by its weight."""
@@ -147,7 +143,6 @@ class Logistic(Pointwise):
 
     kind = kernels.LOGISTIC
     order = 2
-    offers = Pointwise.offers | Offers.SHIFTS
     closed_prox = False
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
@@ -183,7 +178,6 @@ class Hinge(KinkedPointwise):
     """Hinge ``max(0, 1 - y s)``; not differentiable at margin 1."""
 
     kind = kernels.HINGE
-    offers = KinkedPointwise.offers | Offers.SHIFTS
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
@@ -331,7 +325,6 @@ class Quantile(KinkedPointwise):
     width: float = 0.0
 
     kind = kernels.QUANTILE
-    offers = KinkedPointwise.offers | Offers.SHIFTS
     targets = "real"
 
     def __post_init__(self) -> None:

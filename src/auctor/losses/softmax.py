@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError
-from auctor.core.needs import Coupling, Offers
+from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels.losses import softmax as kernels
 from auctor.losses.base import BaseLoss
@@ -66,7 +66,6 @@ class Softmax(BaseLoss):
     offsets: bool = True
 
     coupling = Coupling.GLOBAL
-    offers = Offers.CONJUGATE
     exchangeable = False
     shift_invariant = True
 

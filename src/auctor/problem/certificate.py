@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from auctor.core.capabilities import conjugate as conjugate_of
 from auctor.core.protocols import Penalty
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import absolute_sum
@@ -73,7 +72,7 @@ def largest_violation(problem: Problem, point: Point, source: Point) -> float:
     if problem.has_intercept:
         worst = max(worst, abs(float(grad[-1])))
     if source is not point:
-        conjugate = conjugate_of(problem.loss, source.dscores, problem.data.target)
+        conjugate = problem.loss.conjugate(source.dscores, problem.data.target)
         if conjugate is None:  # at a gradient u of the loss at s it is u.s - loss(s)
             conjugate = float(source.dscores @ source.scores) - source.loss
         slack = point.loss + conjugate - float(source.dscores @ point.scores)
@@ -95,7 +94,7 @@ def duality_gap(problem: Problem, point: Point, source: Point) -> float:
     own = source.exact and source.problem.loss is problem.loss
     conjugate = None
     if scale < 1.0 or not own:
-        conjugate = conjugate_of(problem.loss, scale * source.dscores, target)
+        conjugate = problem.loss.conjugate(scale * source.dscores, target)
     rest = (1.0 - scale) * problem.loss.infimum(target)
     if conjugate is None:
         along = float(source.dscores @ source.scores) - source.loss

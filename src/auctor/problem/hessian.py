@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from auctor.core.curvature import Curvature
-from auctor.core.data_capabilities import DENSE, GRAM, ROWS, SECOND_ORDER, STORED
+from auctor.core.data_capabilities import DENSE, GRAM, ROWS, SECOND_ORDER, STORED, GramMatrices
 from auctor.core.linalg import Solve, floored, spd_solve
-from auctor.core.needs import Access
-from auctor.core.protocols import Data, GramMatrices
+from auctor.core.protocols import Data
 from auctor.core.result import Counts
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, IntArray
@@ -186,8 +185,8 @@ class Hessian:
     @property
     def _has_matrix(self) -> bool:
         """Whether the data offer the access that forming the matrix needs."""
-        needed = Access.DENSE | Access.ROWS | Access.GRAM if self.by_pairs else Access.GRAM
-        return not needed & ~self._data.access
+        needed = (DENSE, ROWS, GRAM) if self.by_pairs else (GRAM,)
+        return all(capability.has(self._data) for capability in needed)
 
     @property
     def by_pairs(self) -> bool:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from auctor.core.needs import Need
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.rounding import ROUNDING
 from auctor.core.shift import best_shift
 from auctor.core.types import FloatArray, Target
 from auctor.problem.certificate import largest_violation
+from auctor.problem.needs import NOTHING
 from auctor.problem.point import Point
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Objective:
     """``J(w) = loss + penalty``."""
 
     #: Needs that problems with this objective never provide.
-    lacks = Need.NONE
+    lacks = NOTHING
     #: Whether the ridge is added to the variance of the scores in each class, not to the loss.
     ridge_is_variance = False
 

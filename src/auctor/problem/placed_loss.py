@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from auctor.core.capabilities import (
-    CENTRABLE,
-    CURVED,
-    TANGENTIAL,
-    Shifts,
-    conjugate,
-    smoothed,
-)
+from auctor.core.capabilities import CENTRABLE, COMPILED, CURVED, SHIFTABLE, THRESHOLDED, Shifts
+from auctor.core.capability import Capability
 from auctor.core.curvature import Curvature
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Offers, Splits
+from auctor.core.needs import Splits
 from auctor.core.protocols import Loss
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.shift import ShiftedScores
@@ -57,8 +51,12 @@ class PlacedLoss(BaseLoss):
         self.shift_invariant = inner.shift_invariant
         self.scale_invariant = inner.scale_invariant
         self.weights, self.exchangeable = inner.weights, inner.exchangeable
-        # Compiled loops over rows, and the form over rows, need rows in this process.
-        self.offers = inner.offers & ~(Offers.COMPILED | Offers.THRESHOLD) | Offers.SHIFTS
+
+    def offers(self, capability: Capability[Loss, Any]) -> bool:
+        """What the loss offers, but for forms that need the rows in this process."""
+        if capability in (COMPILED, THRESHOLDED):
+            return False
+        return capability is SHIFTABLE or capability.has(self.inner)
 
     @property
     def splits(self) -> Splits:
@@ -158,14 +156,14 @@ class PlacedLoss(BaseLoss):
 
     def smoothed(self, width: float) -> PlacedLoss | None:
         """A smooth lower bound within O(width), or ``None``."""
-        return None if self.shift is not None else self._like(smoothed(self.inner, width))
+        return None if self.shift is not None else self._like(self.inner.smoothed(width))
 
     def smoothed_around(
         self, width: float, slopes: FloatArray, target: Target
     ) -> PlacedLoss | None:
         """The smoothed form that penalises the distance of its slopes from given ones."""
         shift: Spread = width * Spread(self.holder, self._centre(self._there(slopes), target))
-        return self._like(smoothed(self.inner, width), shift.persist())
+        return self._like(self.inner.smoothed(width), shift.persist())
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
@@ -184,10 +182,10 @@ class PlacedLoss(BaseLoss):
         return CURVED.of(self.inner).curvature(np.asarray(scores), target)
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
-        return conjugate(self.inner, np.asarray(slopes), target)
+        return self.inner.conjugate(np.asarray(slopes), target)
 
     def _tangent(self, scores: Spread, target: Target) -> float | None:
-        return TANGENTIAL.of(self.inner).tangent(np.asarray(scores), target)
+        return self.inner.tangent(np.asarray(scores), target)
 
     def _centre(self, slopes: Spread, target: Target) -> Leaf:
         raise NotImplementedError

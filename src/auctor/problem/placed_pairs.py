@@ -6,9 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from auctor.core.capabilities import (
-    PAIRED,
-)
+from auctor.core.capabilities import PAIRED
 from auctor.core.curvature import Curvature, PairCurvature
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, IntArray, Target

@@ -6,10 +6,7 @@ import math
 
 import numpy as np
 
-from auctor.core.capabilities import (
-    Shifted,
-    Shifts,
-)
+from auctor.core.capabilities import Shifted, Shifts
 from auctor.core.curvature import Curvature, LowRankCurvature
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from auctor.core.capabilities import TANGENTIAL
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem.certificate import duality_gap
 
@@ -65,8 +64,7 @@ class Point:
     @cached_property
     def tangent(self) -> float | None:
         """C such that ``dscores.s + C`` is below the unsmoothed loss; ``None`` if unknown."""
-        loss = TANGENTIAL.find(self.problem.loss)
-        return None if loss is None else loss.tangent(self.scores, self.problem.data.target)
+        return self.problem.loss.tangent(self.scores, self.problem.data.target)
 
     @cached_property
     def duality_gap(self) -> float:

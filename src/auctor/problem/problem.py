@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from auctor.core.capabilities import SORTING, smoothed
+from auctor.core.capabilities import SORTING
 from auctor.core.checks import check_vector
 from auctor.core.data_capabilities import ROWS, STORED
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Need
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray, IntArray
@@ -21,9 +20,9 @@ from auctor.problem.columns import NO_COLUMNS, ColumnStatistics, ConstantColumns
 from auctor.problem.hessian import Hessian, RowSampling
 from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
+from auctor.problem.needs import Need, Parts, provided
 from auctor.problem.placement import constant_scores, named, place, unplaced
 from auctor.problem.point import Point
-from auctor.problem.provides import data_provides, loss_provides, penalty_provides
 from auctor.problem.ratio import objective_of
 
 
@@ -168,9 +167,8 @@ class Problem:
     def provides(self) -> Need:
         """Flags of everything that this problem offers to solvers."""
         # Answered without a pass over the data, so that solvers are refused before any work.
-        of_loss = loss_provides(self._loss, self._data, self.n_params)
-        of_penalty = penalty_provides(self.penalty, self.n_columns)
-        return (of_loss | of_penalty | data_provides(self._data)) & ~self.objective.lacks
+        parts = Parts(self._loss, self.penalty, self._data, self.n_params)
+        return provided(parts) & ~self.objective.lacks
 
     @property
     def n_entries(self) -> int:
@@ -290,7 +288,7 @@ class Problem:
     @cached_property
     def certifiable(self) -> bool:
         """Whether a duality gap exists: a convex loss, and a penalty that bounds every column."""
-        known = self.loss.smooth or smoothed(self.loss, 1.0) is not None
+        known = self.loss.smooth or self.loss.smoothed(1.0) is not None
         return self.loss.convex and known and bounds_every_column(self.penalty, self.n_columns)
 
     def certificate(self, point: Point, dual: Point | None = None) -> Certificate:

@@ -13,10 +13,10 @@ import numpy as np
 
 from auctor.core.capabilities import SCALE_INVARIANT
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Need
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.types import FloatArray, Target
 from auctor.problem.columns import NEGLIGIBLE
+from auctor.problem.needs import Need
 from auctor.problem.objective import Objective
 from auctor.problem.point import Point
 

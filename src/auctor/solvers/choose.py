@@ -8,9 +8,9 @@ from enum import Enum, Flag, auto
 from typing import Any
 
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Need, describe
 from auctor.minimise import Solver, check_needs, check_solver
 from auctor.problem import Problem
+from auctor.problem.needs import NOTHING, Need, describe
 from auctor.solvers.pays import (
     always,
     cheap_matrix,
@@ -92,7 +92,7 @@ class Rule:
     pays: Callable[[Problem], bool] = always
     role: Role = _USER
     options: Mapping[str, Any] = field(default_factory=dict)
-    also: Need = Need.NONE
+    also: Need = NOTHING
     why: Why | None = None
 
     @property

@@ -10,10 +10,10 @@ from scipy.linalg import solve_triangular
 
 from auctor.core.checks import check_int
 from auctor.core.errors import Option, ParameterError
-from auctor.core.needs import Need
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, wolfe
 

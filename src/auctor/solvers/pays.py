@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from auctor.core.capabilities import CENTRABLE, COMPILED, smoothed
-from auctor.core.data_capabilities import GRAM, ROWS
-from auctor.core.needs import Coupling, Need
-from auctor.core.protocols import RowAccess
+from auctor.core.capabilities import CENTRABLE, COMPILED
+from auctor.core.data_capabilities import GRAM, ROWS, RowAccess
+from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
+from auctor.problem.needs import Need
 
 # --- limits ---------------------------------------------------------------------------------------
 # The mean squared length of a row divided by the strength of the penalty has no unit: it says how
@@ -81,7 +81,7 @@ def few_columns(problem: Problem) -> bool:
 
 def _curved(problem: Problem) -> bool:
     """Whether the loss, or its smoothed form, has curvature for faster solvers to use."""
-    return (smoothed(problem.loss, 1.0) or problem.loss).order >= 2
+    return (problem.loss.smoothed(1.0) or problem.loss).order >= 2
 
 
 def _gram_passes(problem: Problem) -> float:

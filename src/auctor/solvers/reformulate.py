@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
+from auctor.problem.needs import NOTHING, Need
 from auctor.solvers.base import Solver, State
 from auctor.solvers.relay import Choice, chosen
 
@@ -60,7 +60,7 @@ class Reformulated:
     A preset is a subclass with a method ``make``, a property ``inner_solver`` and ``needs``.
     """
 
-    needs: Need = Need.NONE
+    needs: Need = NOTHING
 
     def __init__(self, make: Callable[[Problem], Equivalent], solver: Choice) -> None:
         self._make, self._solver = make, solver

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from auctor.core.needs import Need
+from auctor.problem.needs import Need
 
 if TYPE_CHECKING:  # the types of what is imported on first use
     from auctor.solvers.dual.ascent import DualCoordinateAscent as DualCoordinateAscent

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
+from auctor.problem.needs import NOTHING, Need
 from auctor.solvers.base import Solver, State
 
 S = TypeVar("S", bound=State)
@@ -122,7 +122,7 @@ class Relay:
     ['Lbfgs', 'Newton']
     """
 
-    needs: Need = Need.NONE
+    needs: Need = NOTHING
 
     def __init__(self, *stages: Stage[Any]) -> None:
         self._stages = stages

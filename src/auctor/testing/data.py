@@ -6,8 +6,18 @@ from typing import cast
 
 import numpy as np
 
-from auctor.core.needs import Access
-from auctor.core.protocols import Data, FullData
+from auctor.core.data_capabilities import (
+    COLUMNS,
+    DENSE,
+    GRAM,
+    RETARGET,
+    ROWS,
+    SECOND_ORDER,
+    STORED,
+    SUBSETS,
+    FullData,
+)
+from auctor.core.protocols import Data
 from auctor.core.types import CompressedColumns, FloatArray, IntArray, Target
 from auctor.testing.storages import Build
 from auctor.testing.streams import SOLVED, train_everything
@@ -63,7 +73,7 @@ class DataSuite(Suite):
     ) -> None:
         self.build, self.big = build, big
         self.X, self.target = example_matrix(*shape), example_target(shape[0])
-        #: Typed with all capabilities; a check runs only if ``access`` has the flag it needs.
+        #: Typed with all capabilities; a check runs only if the data offer what it needs.
         self.data = cast(FullData, build(self.X, self.target, 1))
         rng = np.random.default_rng(1)
         self.w, self.r = rng.normal(size=shape[1]), rng.normal(size=shape[0])
@@ -76,9 +86,8 @@ class DataSuite(Suite):
         data, (n, d) = self.data, self.X.shape
         expect((data.n_rows, data.n_columns) == (n, d), "wrong shape")
         expect_close(data.target.y, self.target.y, "target", rtol=0.0)
-        expect(isinstance(data.access, Access), "access must be flags")
 
-    @when(lambda suite: suite.data.access is not Access.PRODUCTS)
+    @when(lambda suite: STORED.has(suite.data))
     def check_entries(self) -> None:
         """The number of stored entries is at least that of the non-zero ones."""
         n, d = self.X.shape
@@ -107,7 +116,7 @@ class DataSuite(Suite):
         scale = float(np.abs(self.r) @ np.abs(self.X) @ np.abs(self.w))
         expect_close(left, right, "adjoint", rtol=RTOL, scale=scale)
 
-    @when(lambda suite: Access.SECOND_ORDER in suite.data.access)
+    @when(lambda suite: SECOND_ORDER.has(suite.data))
     def check_sandwich(self) -> None:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
         for offset in (0.0, 0.4):
@@ -118,13 +127,13 @@ class DataSuite(Suite):
             expect_close(pulled, self.X.T @ z, "sandwich", rtol=RTOL, scale=scale)
             expect_close(total, z.sum(), "sum of sandwich", rtol=RTOL, scale=float(size.sum()))
 
-    @when(lambda suite: Access.SECOND_ORDER in suite.data.access)
+    @when(lambda suite: SECOND_ORDER.has(suite.data))
     def check_square_gradient(self) -> None:
         """Diagonal of ``X.T @ diag(h) @ X``."""
         wanted = (self.X * self.X).T @ self.h
         expect_close(self.data.square_gradient(self.h), wanted, "square_gradient", rtol=RTOL)
 
-    @when(lambda suite: Access.GRAM in suite.data.access)
+    @when(lambda suite: GRAM.has(suite.data))
     def check_gram(self) -> None:
         """``X.T @ diag(h) @ X``, exactly symmetric."""
         gram = self.data.gram(self.h)
@@ -132,7 +141,7 @@ class DataSuite(Suite):
         expect_close(gram, gram.T, "symmetry of gram", rtol=0.0)
         expect(self.data.gram_passes() > 0.0, "gram_passes must be positive")
 
-    @when(lambda suite: Access.ROWS in suite.data.access)
+    @when(lambda suite: ROWS.has(suite.data))
     def check_rows(self) -> None:
         """Rows of an index, repeated and in any order, with their targets and weights."""
         index = np.array([5, 0, 5, self.X.shape[0] - 1, self.X.shape[0] // 2])
@@ -146,7 +155,7 @@ class DataSuite(Suite):
         wanted = (self.X[index].T * h) @ self.X[index]
         expect_close(part.gram(h), wanted, "gram of rows", rtol=RTOL)
 
-    @when(lambda suite: Access.ROWS in suite.data.access)
+    @when(lambda suite: ROWS.has(suite.data))
     def check_differences(self) -> None:
         """One row ``X[i] - X[j]`` per pair."""
         first, second = np.array([5, 0, 7, 7]), np.array([3, 3, 7, 1])
@@ -156,7 +165,7 @@ class DataSuite(Suite):
         expect_close(part.scores(self.w), wanted @ self.w, "differences", rtol=RTOL, scale=scale)
         expect_close(part.gram(h), (wanted.T * h) @ wanted, "gram of differences", rtol=RTOL)
 
-    @when(lambda suite: Access.COLUMNS in suite.data.access)
+    @when(lambda suite: COLUMNS.has(suite.data))
     def check_columns(self) -> None:
         """Compressed columns with unsigned, ascending indices; `some_columns` selects a few."""
         # All columns, cached; then a few, unless they are a larger share than allowed.
@@ -169,7 +178,7 @@ class DataSuite(Suite):
             self._compare_columns(part, some)
         expect(self.data.some_columns(some, 0.0) is None, "some_columns() must mind the share")
 
-    @when(lambda suite: Access.SUBSETS in suite.data.access)
+    @when(lambda suite: SUBSETS.has(suite.data))
     def check_subsets(self) -> None:
         """Fewer columns, in any order, with the target of all rows."""
         index = np.array([self.X.shape[1] - 1, 0, 2])
@@ -180,7 +189,7 @@ class DataSuite(Suite):
         expect_close(part.scores(self.w[:3]), wanted, "scores of a subset", rtol=RTOL, scale=scale)
         expect_close(part.target.y, self.target.y, "target of a subset", rtol=0.0)
 
-    @when(lambda suite: Access.DENSE in suite.data.access)
+    @when(lambda suite: DENSE.has(suite.data))
     def check_dense_copy(self) -> None:
         """`to_dense` copies the matrix, `replaced` puts a dense matrix in its place."""
         copy = self.data.to_dense()
@@ -190,7 +199,7 @@ class DataSuite(Suite):
         scale = np.abs(self.X[:, :3]) @ np.abs(self.w[:3]) + 1.0
         expect_close(other.scores(self.w[:3]), wanted, "replaced rows", rtol=RTOL, scale=scale)
 
-    @when(lambda suite: Access.RETARGET in suite.data.access)
+    @when(lambda suite: RETARGET.has(suite.data))
     def check_another_target(self) -> None:
         """The same matrix with another target; the original is not changed."""
         other = self.data.with_target(Target(-self.target.y))
@@ -214,10 +223,10 @@ class DataSuite(Suite):
         data, rng = cast(FullData, store), np.random.default_rng(2)
         w, r = rng.normal(size=data.n_columns), rng.normal(size=data.n_rows)
         h, out = np.abs(r), [data.scores(w, 0.1), data.gradient(r)]
-        if Access.SECOND_ORDER in data.access:
+        if SECOND_ORDER.has(data):
             pulled, total = data.sandwich(h, w, 0.3)
             out += [pulled, np.array([total]), data.square_gradient(h)]
-        return [*out, data.gram(h)] if Access.GRAM in data.access else out
+        return [*out, data.gram(h)] if GRAM.has(data) else out
 
     def check_threads(self) -> None:
         """Results are correct, and bit for bit the same for any number of threads."""
@@ -232,7 +241,7 @@ class DataSuite(Suite):
         for found, wanted in zip(one[:2], (X @ w + 0.1, X.T @ r), strict=True):
             expect_close(found, wanted, "product of larger data", rtol=RTOL)
 
-    @when(lambda suite: Access.ROWS not in suite.data.access)
+    @when(lambda suite: not ROWS.has(suite.data))
     def check_training(self) -> None:
         """Every loss with every kind of penalty is solved, or refused before any pass."""
         outcomes = set(train_everything(self.build).values())
@@ -247,8 +256,8 @@ class DataSuite(Suite):
                 self._second_order(cast(FullData, data))
 
     def _second_order(self, data: FullData) -> None:
-        if Access.SECOND_ORDER in data.access:
+        if SECOND_ORDER.has(data):
             data.sandwich(self.h, self.w, 1.0)
             data.square_gradient(self.h)
-        if Access.GRAM in data.access:
+        if GRAM.has(data):
             data.gram(self.h)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from auctor.core.capabilities import conjugate, smoothed
 from auctor.core.needs import Coupling
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
@@ -17,7 +16,7 @@ from auctor.testing.suite import Suite, expect, expect_close, when
 
 def _has_conjugate(suite: DualitySuite) -> bool:
     case = next(suite.cases())
-    return conjugate(suite.loss, np.zeros(N_ROWS), case.target) is not None
+    return suite.loss.conjugate(np.zeros(N_ROWS), case.target) is not None
 
 
 class DualitySuite(Suite):
@@ -120,19 +119,19 @@ class DualitySuite(Suite):
                 expect(part <= chord + 1e-11 * (1.0 + abs(chord)), "the conjugate is not convex")
 
     def _conjugate(self, u: FloatArray, target: Target) -> float:
-        found = conjugate(self.loss, u, target)
+        found = self.loss.conjugate(u, target)
         expect(found is not None, "conjugate is None for some u only")
         assert found is not None
         return found
 
     # --- smoothing --------------------------------------------------------------------------
 
-    @when(lambda suite: smoothed(suite.loss, 1.0) is not None)
+    @when(lambda suite: suite.loss.smoothed(1.0) is not None)
     def check_smoothed(self) -> None:
         """``0 <= value - smoothed(width) <= width``, and the smoothed loss has a gradient."""
         rng = self.rng()
         for width in (1.0, 0.1, 1e-3, 1e-6):
-            smooth = smoothed(self.loss, width)
+            smooth = self.loss.smoothed(width)
             expect(smooth is not None, f"smoothed({width}) is None, smoothed(1) is not")
             assert smooth is not None
             expect(smooth.smooth and smooth.order >= 1, "smoothed() is not smooth")
@@ -146,13 +145,13 @@ class DualitySuite(Suite):
                     expect(error <= width + slack, f"smoothed({width}) is off by {error:.3g}")
 
     @when(
-        lambda suite: smoothed(suite.loss, 1.0) is not None and _has_conjugate(suite),
+        lambda suite: suite.loss.smoothed(1.0) is not None and _has_conjugate(suite),
         evaluates=True,
     )
     def check_smoothed_gradient_is_dual(self) -> None:
         """The gradient of the smoothed loss is a feasible dual point of the exact loss."""
         for case in self.cases():
-            smooth = smoothed(self.loss, 0.3)
+            smooth = self.loss.smoothed(0.3)
             assert smooth is not None
             value, grad = smooth.value_grad(case.scores, case.target)
             bound = float(grad @ case.scores) - value

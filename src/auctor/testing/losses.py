@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from auctor.core.capabilities import CURVED, conjugate
+from auctor.core.capabilities import CURVED
 from auctor.core.curvature import Curvature
 from auctor.core.errors import AuctorError
-from auctor.core.needs import Coupling, Offers, Splits
+from auctor.core.needs import Coupling, Splits
 from auctor.core.rng import systematic
 from auctor.core.shift import ShiftedScores, shifts_of
 from auctor.core.types import FloatArray, IntArray, Target
@@ -23,20 +23,6 @@ from auctor.testing.suite import Untouched, expect, expect_close, when
 
 #: Sizes of scores at which no result may be NaN. Set by hand, up to squares beyond the float range.
 EXTREMES = (1e3, 1e6, 1e30, 1e100, 1e200)
-
-
-#: Members of the protocol that each flag stands for.
-MEMBERS: dict[Offers, tuple[str, ...]] = {
-    Offers.CONJUGATE: ("conjugate",),
-    Offers.SMOOTHING: ("smoothed",),
-    Offers.TANGENT: ("tangent",),
-    Offers.CENTRING: ("smoothed", "centre", "smoothed_around", "margin"),
-    Offers.SHIFTS: ("shifts",),
-    Offers.SORTING: ("evaluation",),
-    Offers.COMPILED: ("kind", "param", "width", "closed_prox"),
-    Offers.PAIRS: ("per_pair", "pair_square", "conjugate_of_total"),
-    Offers.THRESHOLD: ("by_rows",),
-}
 
 
 def _promises(order: int) -> Callable[[LossSuite], bool]:
@@ -208,15 +194,6 @@ class LossSuite(DualitySuite):
             except AuctorError:
                 continue
             raise AssertionError(f"order {self.loss.order}, yet {name} does not raise")
-
-    def check_offers(self) -> None:
-        """``offers`` has the flags of the capabilities that the loss implements, and no others."""
-        for flag, names in MEMBERS.items():
-            missing = [name for name in names if not hasattr(self.loss, name)]
-            if flag in self.loss.offers:
-                expect(not missing, f"offers {flag.name}, but has no {', '.join(missing)}")
-            else:
-                expect(missing, f"has {', '.join(names)}, but does not offer {flag.name}")
 
     @when(lambda suite: suite.loss.quadratic)
     def check_quadratic(self) -> None:
@@ -420,7 +397,7 @@ class LossSuite(DualitySuite):
                     self.loss.value_grad(case.scores, fresh)
                 if self.loss.order >= 2:
                     self.curvature(case.scores, fresh).matvec(case.scores)
-                conjugate(self.loss, case.scores, fresh)
+                self.loss.conjugate(case.scores, fresh)
 
     def check_copies(self) -> None:
         """Pickling and copying keep the parameters."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.needs import Access
 from auctor.core.types import FloatArray
 from auctor.testing.differences import disagreement
 from auctor.testing.suite import Suite, expect, expect_close, when
@@ -91,7 +90,7 @@ class MapSuite(Suite):
         tangent.gradient(d)
         expect(np.array_equal(w, before[0]) and np.array_equal(d, before[1]), "inputs changed")
 
-    @when(lambda suite: Access.ROWS in suite.map.access)
+    @when(lambda suite: suite.map.has_rows)
     def check_rows(self) -> None:
         """Scores, gradients and targets of selected rows equal those among all rows."""
         index = np.flatnonzero(self.rng.random(self.map.n_rows) < 0.5)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from auctor.core.capabilities import smoothed
 from auctor.core.errors import IncompatibleError
 from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Coupling
@@ -328,5 +327,5 @@ class NanBeyond:
 
     def smoothed(self, width: float) -> NanBeyond | None:
         """The smoothed loss, NaN in the same places."""
-        smooth = smoothed(self._loss, width)
+        smooth = self._loss.smoothed(width)
         return None if smooth is None else NanBeyond(smooth, self._reach)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse
@@ -56,8 +55,6 @@ class TwoProducts:
     >>> data.gradient(np.array([3.0, 4.0]))
     array([3., 4.])
     """
-
-    access = Access.PRODUCTS
 
     def __init__(self, X: FloatArray, target: Target) -> None:
         self._X, self.target = X, target

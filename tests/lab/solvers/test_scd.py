@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Need
 from auctor.data import as_data
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.lab.solvers import StochasticCoordinateDescent
@@ -24,6 +23,7 @@ from auctor.losses import (
 from auctor.minimise import minimise
 from auctor.penalties import L1, Box, ElasticNet, GroupL2
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers import BlockCoordinateDescent, Fista
 
 SCD = StochasticCoordinateDescent

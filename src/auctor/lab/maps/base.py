@@ -9,7 +9,6 @@ from typing import Protocol
 
 import numpy as np
 
-from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray, Target
 
@@ -38,11 +37,11 @@ class ScoreMap(Protocol):
         """Target and weights of the rows."""
 
     @property
-    def access(self) -> Access:
-        """`Access.ROWS` if ``rows`` is implemented, which batches need; otherwise no flag."""
+    def has_rows(self) -> bool:
+        """Whether ``rows`` can be used, which batches need."""
 
     def rows(self, index: IntArray) -> ScoreMap:
-        """The same map for some of the rows, if ``access`` has `Access.ROWS`."""
+        """The same map for some of the rows, if ``has_rows``."""
 
     def start(self, rng: np.random.Generator) -> FloatArray:
         """Starting parameters."""
@@ -52,9 +51,7 @@ class ScoreMap(Protocol):
 
 
 class ProductTangent:
-    """Base class of tangents: sizes, the target, and no access beyond the two products."""
-
-    access = Access.PRODUCTS
+    """Base class of tangents: sizes and the target."""
 
     def __init__(self, value: FloatArray, n_params: int, target: Target) -> None:
         self.value, self.n_columns, self.target = value, n_params, target
@@ -67,8 +64,6 @@ class ProductTangent:
 
 class MapRows:
     """The rows of a map as data; the products are those of the Jacobian at the start."""
-
-    access = Access.PRODUCTS
 
     def __init__(self, score_map: ScoreMap, start: FloatArray) -> None:
         self._map, self._start = score_map, start

@@ -11,7 +11,6 @@ import numpy as np
 from auctor.core.checks import check_vector
 from auctor.core.data_capabilities import ROWS
 from auctor.core.errors import DataError
-from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_data
@@ -45,7 +44,7 @@ class LinearMap:
     def __init__(self, data: Data) -> None:
         self.data, self.target = data, data.target
         self.n_rows, self.n_params = data.n_rows, data.n_columns
-        self.access = data.access & Access.ROWS
+        self.has_rows = ROWS.has(data)
 
     @classmethod
     def examples(cls) -> list[LinearMap]:
@@ -97,7 +96,7 @@ class CallableMap:
     array([3.])
     """
 
-    access = Access.ROWS
+    has_rows = True
 
     def __init__(
         self,

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.needs import Access
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import as_data
 from auctor.lab.maps.activations import Activation, activation
@@ -56,7 +55,7 @@ class Mlp:
     array([-1.,  1.,  1., -1.])
     """
 
-    access = Access.ROWS
+    has_rows = True
 
     def __init__(
         self,

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from auctor.core.checks import check_vector
-from auctor.core.needs import Access, Need
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.rng import as_rng
@@ -15,6 +14,7 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.lab.maps.base import MapRows, ScoreMap, Tangent
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian, RowSampling
+from auctor.problem.needs import NOTHING, Need
 
 #: Needs that a score map can provide: for solvers with line searches or batches of rows.
 OFFERED = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY | Need.ROW_LOSS
@@ -109,7 +109,7 @@ class MapProblem(Problem):
     @cached_property
     def provides(self) -> Need:
         """Flags of a smooth loss and penalty, and of rows if the map gives them."""
-        rows = Need.ROWS if Access.ROWS in self.map.access else Need.NONE
+        rows = Need.ROWS if self.map.has_rows else NOTHING
         return (super().provides & OFFERED) | rows
 
     @cached_property

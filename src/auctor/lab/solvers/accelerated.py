@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import MOST_TRIALS, first_accepted
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix

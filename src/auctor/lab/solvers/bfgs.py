@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auctor.core.needs import Need
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.lbfgs import LEAST_CURVATURE
 from auctor.solvers.line_search import Ray, wolfe

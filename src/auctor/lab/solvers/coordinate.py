@@ -8,11 +8,11 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import COLUMNS
-from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import polishes
 from auctor.solvers.sparse.models.columns import Store, descend, descend_on_matrix

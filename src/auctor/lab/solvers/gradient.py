@@ -8,9 +8,9 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.errors import IncompatibleError, Option
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import ARMIJO, Ray, backtrack, exact
 

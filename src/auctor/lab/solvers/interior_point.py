@@ -13,11 +13,11 @@ from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.data_capabilities import COLUMNS, SECOND_ORDER
 from auctor.core.linalg import floored, spd_solve
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.kernels.linalg.columns import row_products
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import MODEL_FLOOR, Hessian
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, sizes
 from auctor.solvers.specs import spec_of

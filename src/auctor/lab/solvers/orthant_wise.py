@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import ARMIJO, first_accepted, sizes
 from auctor.solvers.sparse.matrices import LbfgsMatrix

@@ -11,9 +11,9 @@ from auctor.core.capabilities import PAIRED
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import ROWS
 from auctor.core.errors import IncompatibleError, Option
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose
 from auctor.solvers.reformulate import Reformulated

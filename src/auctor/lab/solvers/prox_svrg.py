@@ -9,11 +9,11 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.data_capabilities import ROWS
-from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.lab.kernels.finite_sum import svrg_epoch
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import STALL_STEPS, State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import (
     check_steps,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.needs import Need
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.lab.solvers.stochastic import Batches, Iterate, Stochastic, StochasticState, gradient_at
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.lbfgs import Memory
 from auctor.solvers.line_search import Ray, backtrack
 from auctor.solvers.smooth.conjugate import truncated_cg

@@ -10,13 +10,13 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import ROWS
-from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.lab.kernels.finite_sum import spdam_epoch
 from auctor.lab.solvers.prox_svrg import CentredRows, centred_rows
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import STALL_STEPS, State
 
 #: Batches in one pass over the data by default. Set by hand.

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.needs import Need
 from auctor.core.result import Counts
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.lbfgs import Memory
 

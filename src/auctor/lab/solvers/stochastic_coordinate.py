@@ -9,12 +9,12 @@ import numpy as np
 from auctor.core.capabilities import COMPILED
 from auctor.core.data_capabilities import COLUMNS, SECOND_ORDER
 from auctor.core.linalg import floored
-from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.lab.kernels.stochastic import stochastic_epoch
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import STALL_STEPS, State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of

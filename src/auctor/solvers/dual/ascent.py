@@ -11,7 +11,6 @@ import numpy as np
 from auctor.core.capabilities import COMPILED
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import ROWS
-from auctor.core.needs import Need
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import dual as kernels
@@ -19,6 +18,7 @@ from auctor.kernels.linalg.rows import first_duplicates
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.specs import spec_of
 

@@ -16,14 +16,15 @@ import numpy.typing as npt
 import scipy
 
 from auctor.core.capabilities import SCALE_INVARIANT
+from auctor.core.data_capabilities import DENSE, ROWS
 from auctor.core.errors import DataWarning, IncompatibleError, Option, ParameterError
 from auctor.core.linalg import floored, spd_solve
-from auctor.core.needs import Access, Need
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes, expected_error
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.gaussian.forms import Covariance, CovarianceForm, covariance_form
 from auctor.solvers.gaussian.moments import (
@@ -173,7 +174,7 @@ class GaussianDiscriminant:
         data, d = problem.data, problem.n_columns
         ridge = 0.5 * problem.ridge[:d]
         even = bool((ridge == ridge[0]).all())
-        whole = (Access.ROWS | Access.DENSE) in data.access
+        whole = ROWS.has(data) and DENSE.has(data)
         rule = self._rule
         if rule is not None and rule.estimated and not whole:
             raise IncompatibleError(

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from auctor.core.checks import check_int
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import STALL_STEPS, State
 from auctor.solvers.kinked.bundle import Bundle
 from auctor.solvers.kinked.cuts import Query, first_query

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from auctor.core.capabilities import THRESHOLDED, ByRows
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose
 from auctor.solvers.reformulate import Reformulated

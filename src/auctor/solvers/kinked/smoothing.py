@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from auctor.core.capabilities import CENTRABLE, smoothed
+from auctor.core.capabilities import CENTRABLE
 from auctor.core.checks import check_real
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose, holding
 from auctor.solvers.kinked.cuts import smoothed_cut
@@ -270,7 +270,7 @@ def margin_unit(problem: Problem) -> float:
 
 def smoothed_problem(problem: Problem, width: float) -> Problem:
     """The problem with its loss smoothed at a width."""
-    loss = smoothed(problem.loss, width)
+    loss = problem.loss.smoothed(width)
     assert loss is not None
     return problem.with_loss(loss)
 

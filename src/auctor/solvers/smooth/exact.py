@@ -8,10 +8,10 @@ import numpy as np
 
 from auctor.core.data_capabilities import GRAM
 from auctor.core.linalg import floored, spd_solve
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.hessian import DENSE_ENTRIES, Hessian
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.smooth.conjugate import truncated_cg
 

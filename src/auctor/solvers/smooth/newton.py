@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.needs import Access, Need
+from auctor.core.data_capabilities import ROWS
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import RowSampling
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
@@ -156,7 +157,7 @@ class Newton:
 
 def _stored_residuals(problem: Problem) -> int:
     """Residuals to reorthogonalise: none if rows are in memory, where a product takes less time."""
-    in_memory = Access.ROWS in problem.data.access
+    in_memory = ROWS.has(problem.data)
     return 0 if in_memory else RESIDUAL_BYTES // (BYTES_PER_PARAM * problem.n_params)
 
 

@@ -7,12 +7,12 @@ from scipy.linalg import LinAlgError, cholesky
 
 from auctor.core.capabilities import PAIRED
 from auctor.core.data_capabilities import ROWS, SECOND_ORDER
-from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, Target
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS, Hessian
+from auctor.problem.needs import Need
 
 #: Curvature of a kinked pair loss as a share of that of the square loss. It only affects the ratio
 #: of loss and penalty in the preconditioner. Source: constants.md: 0.0625 takes 1.25 times the

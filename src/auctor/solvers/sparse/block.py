@@ -9,11 +9,11 @@ import numpy as np
 from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_int, check_real
 from auctor.core.data_capabilities import COLUMNS
-from auctor.core.needs import Need
 from auctor.core.types import BlockSpec, FloatArray, IntArray
 from auctor.kernels.linalg.columns import combine, dots
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import composite, violations
 from auctor.solvers.sparse.models.blocks import (

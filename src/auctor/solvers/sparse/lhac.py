@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
 from auctor.problem import Problem
+from auctor.problem.needs import Need
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     BUDGETS,

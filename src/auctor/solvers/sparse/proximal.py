@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import SHRINK, first_accepted, sizes
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,

@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from auctor.core.capabilities import COMPILED
-from auctor.core.needs import Need
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent.coordinate import column_curvatures
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem import Point, Problem
+from auctor.problem.needs import Need
 from auctor.solvers.sparse.models.columns import Store
 
 

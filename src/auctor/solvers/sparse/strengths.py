@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from auctor.core.capabilities import smoothed
 from auctor.core.checks import check_vector
 from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
@@ -153,7 +152,7 @@ def _need_kink(penalty: Penalty, kinked: bool) -> None:
 def _null_pull(problem: Problem) -> FloatArray:
     """Minus a (sub)gradient of the loss at the null model, per column."""
     if problem.has_intercept and not problem.loss.smooth:
-        loss = smoothed(problem.loss, WIDTH * (abs(problem.null.loss) or 1.0))
+        loss = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
         if loss is None:
             raise ParameterError(
                 "strength_max",

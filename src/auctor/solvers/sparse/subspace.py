@@ -9,11 +9,11 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.linalg import floored
-from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray, TreeSpec
 from auctor.kernels.penalties import trees as kernels
 from auctor.problem import Point, Problem
 from auctor.problem.equivalent import column_problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, polishes, violations
 from auctor.solvers.smooth.conjugate import truncated_cg

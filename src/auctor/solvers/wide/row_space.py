@@ -10,11 +10,11 @@ from scipy.linalg import eigh
 
 from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import DENSE, ROWS
-from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
 from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
+from auctor.problem.needs import Need
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose
 from auctor.solvers.memory import memory_of

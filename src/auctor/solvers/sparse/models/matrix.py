@@ -9,11 +9,11 @@ import numpy as np
 from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import COLUMNS, GRAM, ROWS, SUBSETS
 from auctor.core.linalg import spd_solve
-from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian
+from auctor.problem.needs import Need
 from auctor.solvers.sparse.models.columns import damping, floor_of
 from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 
