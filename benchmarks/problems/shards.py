@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from auctor.data.shards import cut_rows, shard_path, write_shard
+from auctor.data.shard_writer import cut_rows, write_manifest, write_shard
+from auctor.data.shards import shard_path
 
 
 def rows(
@@ -34,5 +35,8 @@ def rows(
 def write(folder: Path, X: csr_array, y: np.ndarray, n_bytes: int) -> None:
     """Cut rows into shards of about ``n_bytes`` bytes."""
     folder.mkdir()
-    for number, some in enumerate(cut_rows(X, n_bytes)):
+    shards = [
         write_shard(shard_path(folder, number), X[some], y[some])
+        for number, some in enumerate(cut_rows(X, n_bytes))
+    ]
+    write_manifest(folder, X.shape[1], shards, sparse=True)

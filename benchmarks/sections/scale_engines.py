@@ -9,7 +9,8 @@ import numpy as np
 
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded, open_shards
-from auctor.data.shards import shard_path, write_shard
+from auctor.data.shard_writer import write_manifest, write_shard
+from auctor.data.shards import shard_path
 from auctor.data.workers import MemoryWorkers
 from auctor.minimise import minimise
 from auctor.problem import Problem
@@ -37,8 +38,11 @@ def run(settings: Settings) -> dict[str, object]:
     near = _solved(_memory(X, y, parts))
     found, notes, bits = {}, [], None
     with tempfile.TemporaryDirectory() as room:
-        for number, rows in enumerate(parts):
+        entries = [
             write_shard(shard_path(room, number), X[rows], y[rows])
+            for number, rows in enumerate(parts)
+        ]
+        write_manifest(room, COLUMNS, entries, sparse=False)
         found["shards"] = _compared(_solved(open_shards(room)), near)
     if lacks := clusters.lacks_dask():
         notes.append(lacks)

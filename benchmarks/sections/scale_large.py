@@ -11,7 +11,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from auctor.data.shards import shard_path, write_shard
+from auctor.data.shard_writer import write_manifest, write_shard
+from auctor.data.shards import ShardEntry, shard_path
 from benchmarks.problems import shards
 from benchmarks.run import Settings, bar, table
 
@@ -50,12 +51,14 @@ print(json.dumps([found.passes, found.converged, found.gap, seconds, peak, raw])
 """
 
 
-def _write(room: str, number: int) -> None:
+def _write(room: str, number: int) -> list[ShardEntry]:
     """Two shards of the set."""
     X, y = shards.rows(CHUNK, ENTRIES, COLUMNS, seed=number, truth=0)
-    for half, low in enumerate((0, CHUNK // 2)):
-        some = slice(low, low + CHUNK // 2)
-        write_shard(shard_path(room, 2 * number + half), X[some], y[some])
+    halves = (slice(None, CHUNK // 2), slice(CHUNK // 2, None))
+    return [
+        write_shard(shard_path(room, 2 * number + k), X[some], y[some])
+        for k, some in enumerate(halves)
+    ]
 
 
 def run(settings: Settings) -> dict[str, object]:
@@ -63,7 +66,9 @@ def run(settings: Settings) -> dict[str, object]:
     n = 100_000 if settings.quick else int(os.environ.get("AUCTOR_SCALE_ROWS", USUAL))
     with tempfile.TemporaryDirectory(dir=os.environ.get("AUCTOR_SCALE_DIR")) as room:
         with ProcessPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(partial(_write, room), range(n // CHUNK)))
+            pairs = pool.map(partial(_write, room), range(n // CHUNK))
+            entries = [entry for pair in pairs for entry in pair]
+        write_manifest(room, COLUMNS, entries, sparse=True)
         size = sum(path.stat().st_size for path in Path(room).iterdir())
         command = [sys.executable, "-c", CHILD, room, str(SECONDS)]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -1,10 +1,8 @@
 """Shards: the same answers as in memory, and damaged files refused by name."""
 
-import json
-
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse import random as random_sparse
 
 from auctor import MetricClassifier, MetricClassifierCV
@@ -12,7 +10,8 @@ from auctor.core.errors import DataError, DataLost, IncompatibleError
 from auctor.core.result import Status
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded, as_data, open_shards
-from auctor.data.shards import compact, cut_rows, read_header, shard_path, write_shard
+from auctor.data.shard_writer import cut_rows, write_manifest, write_shard
+from auctor.data.shards import compact, open_folder, shard_path
 from auctor.data.workers import MemoryWorkers
 from auctor.losses import ExpectedError, FBeta, Logistic, PairwiseHinge, Prbep
 from auctor.minimise import minimise
@@ -29,9 +28,15 @@ Y = np.where(X @ RNG.normal(size=30) + 0.3 * RNG.normal(size=400) > 0.3, 1.0, -1
 @pytest.fixture
 def folder(tmp_path):
     where = tmp_path / "rows.shards"
+    return store(where, [(X[rows], Y[rows]) for rows in cut_rows(X, 4000)])
+
+
+def store(where, parts, **options):
+    """A folder of shards of these rows and targets."""
     where.mkdir()
-    for number, rows in enumerate(cut_rows(X, 4000)):
-        write_shard(shard_path(where, number), X[rows], Y[rows])
+    shards = [write_shard(shard_path(where, k), *part) for k, part in enumerate(parts)]
+    matrix = parts[0][0]
+    write_manifest(where, matrix.shape[1], shards, sparse=issparse(matrix), **options)
     return where
 
 
@@ -80,13 +85,12 @@ def test_bits_do_not_depend_on_the_number_of_threads():
 
 def test_ones_are_not_stored_and_float32_is_kept(tmp_path):
     ones = csr_array((X != 0).astype(np.float64))
-    write_shard(tmp_path / "a.shard", ones, Y)
-    header = read_header(tmp_path / "a.shard")
-    assert "values" not in header.parts
-    assert header.parts["y"].dtype == "|i1"
-    assert header.begin % 64 == 0
-    write_shard(tmp_path / "b.shard", X.toarray().astype(np.float32), Y)
-    assert read_header(tmp_path / "b.shard").parts["X"].dtype == "<f4"
+    (shard,) = open_folder(store(tmp_path / "a.shards", [(ones, Y)])).shards
+    assert "values" not in shard.parts
+    assert shard.entry.y == "|i1"
+    assert all(offset % 64 == 0 for _, _, offset in shard.parts.values())
+    found = open_folder(store(tmp_path / "b.shards", [(X.toarray().astype(np.float32), Y)]))
+    assert found.shards[0].entry.values == "<f4"
 
 
 def damage(path, change):
@@ -96,34 +100,27 @@ def damage(path, change):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "change", "message"),
     [
-        (lambda raw: raw.__delitem__(slice(-64, None)), "truncated"),
-        (lambda raw: raw.__setitem__(8, 9), "shards of version 1; got version 9"),
-        (lambda raw: raw.__setitem__(0, 0), "another kind of file"),
-        (lambda raw: raw.__setitem__(-200, raw[-200] ^ 255), "checksum"),
+        ("000001.shard", lambda raw: raw.__delitem__(slice(-64, None)), "truncated"),
+        ("000001.shard", lambda raw: raw.__setitem__(-200, raw[-200] ^ 255), "checksum"),
+        ("manifest", lambda raw: raw.__setitem__(14, ord("9")), "of version 2; got version '9'"),
+        ("manifest", lambda raw: raw.__setitem__(0, 0), "another kind of file"),
+        ("manifest", lambda raw: raw.__setitem__(-9, raw[-9] ^ 1), "checksum"),
     ],
 )
-def test_damaged_shards_are_refused_by_name(folder, change, message):
-    damage(folder / "000001.shard", change)
+def test_damaged_shards_are_refused_by_name(folder, name, change, message):
+    damage(folder / name, change)
     with pytest.raises(DataError, match=message) as caught:
         open_shards(folder)
-    assert "000001.shard" in str(caught.value)
+    assert name in str(caught.value)
 
 
-def test_other_columns_bad_entries_and_too_little_memory(folder, tmp_path):
+def test_too_little_memory_and_folders_without_shards(folder, tmp_path):
     with pytest.raises(DataError, match="memory for one shard"):
         open_shards(folder, memory=10)
     with pytest.raises(DataError, match="a folder with shards"):
         open_shards(tmp_path / "nothing")
-    write_shard(shard_path(folder, 99), np.ones((2, 7)), Y[:2])
-    with pytest.raises(DataError, match=r"in 000099\.shard"):
-        open_shards(folder)
-    bad = np.ones((4, 30))
-    bad[3, 2] = np.nan
-    write_shard(shard_path(folder, 99), bad, Y[:4])
-    with pytest.raises(DataError, match="row 3"):
-        open_shards(folder)
 
 
 def test_files_become_shards(tmp_path):
@@ -158,7 +155,6 @@ def test_wider_rows_that_come_later_widen_all(tmp_path):
     path.write_text("+1 1:1\n-1 2:1\n+1 9:2\n")
     write_shards(path, tmp_path / "rows.shards", shard_bytes=1, chunk_rows=1)
     assert open_shards(tmp_path / "rows.shards").n_columns == 9
-    assert json.loads((tmp_path / "rows.shards" / "notes.json").read_text())["n_columns"] == 9
 
 
 class Fails:
@@ -252,13 +248,11 @@ def test_a_shard_that_vanishes_ends_a_solve_with_the_best_point(folder):
 
 
 def test_rows_are_read_where_they_lie(tmp_path):
-    write_shard(tmp_path / "a.shard", X, Y)
-    header = read_header(tmp_path / "a.shard")
-    payload = np.fromfile(tmp_path / "a.shard", dtype=np.uint8)[header.begin :]
-    before = header.data(payload).scores(np.ones(30))
-    part = header.parts["values"]
-    payload[part.offset : part.offset + part.n_bytes] = 0
-    data = header.data(payload)
+    (shard,) = open_folder(store(tmp_path / "a.shards", [(X, Y)])).shards
+    payload = np.fromfile(shard.path, dtype=np.uint8)
+    before = shard.data(payload).scores(np.ones(30))
+    shard.array(payload, "values")[:] = 0
+    data = shard.data(payload)
     assert before.any()
     assert np.shares_memory(data.row_lines().values, payload)
     assert not data.scores(np.ones(30)).any()

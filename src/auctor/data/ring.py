@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from auctor.core.errors import DataError, DataLost
 from auctor.core.types import Array
-from auctor.data.shards import ALIGNMENT, ShardHeader
+from auctor.data.shards import ALIGNMENT, Shard
 
-#: Threads that read; two keep a disk busy while the products run. Set by hand.
+#: Threads that read; two keep a disk busy while the products run.
 READERS = 2
 #: One further buffer: the one whose rows are being used.
 SPARE = 1
@@ -28,55 +28,85 @@ class Ring:
 
     Parameters
     ----------
-    headers : sequence of ShardHeader
+    shards : sequence of Shard
     memory : int
         Bytes for all buffers; at least one shard must fit.
     """
 
-    def __init__(self, headers: Sequence[ShardHeader], memory: int) -> None:
-        self._headers = headers
-        largest = max(header.n_bytes for header in headers)
+    def __init__(self, shards: Sequence[Shard], memory: int) -> None:
+        self._shards = shards
+        #: Inode, size and time of change of every file when it was read for the first time.
+        self._stamps: dict[int, tuple[int, int, int]] = {}
+        largest = max(shard.n_bytes for shard in shards)
         if memory < largest:
             raise DataError(
-                "open_shards",
-                needs=f"memory for one shard, {largest} bytes",
+                f"memory for one shard, {largest} bytes",
                 got=f"{memory}",
                 todo="Raise {option}, or convert the table into smaller shards.",
                 option="memory",
             )
         # As many buffers as readers can fill and one in use, if the memory allows.
-        count = min(len(headers), READERS + SPARE, max(1, memory // max(1, largest)))
+        count = min(len(shards), READERS + SPARE, max(1, memory // max(1, largest)))
         self._buffers = [_aligned(largest) for _ in range(count)]
-        total = sum(header.n_bytes for header in headers)
+        total = sum(shard.n_bytes for shard in shards)
         self._forget = hasattr(os, "posix_fadvise") and total > CACHED * _physical_memory()
 
-    def blocks(self) -> Iterator[tuple[int, Array]]:
-        """Number and bytes of every shard, in order; the bytes are valid until the next shard."""
+    def blocks(
+        self, check: Callable[[Shard, Array], None] | None = None
+    ) -> Iterator[tuple[int, Array]]:
+        """Number and bytes of every shard, in order; the bytes are valid until the next shard.
+
+        ``check`` is called with every shard by the threads that read.
+        """
         free = deque(self._buffers)
         pending: deque[tuple[int, Array, Future[None]]] = deque()
-        remaining = iter(enumerate(self._headers))
+        remaining = iter(range(len(self._shards)))
         with ThreadPoolExecutor(READERS, thread_name_prefix="auctor-read") as pool:
 
             def refill() -> None:
                 """Start reading the next shards into all free buffers."""
                 while free:
-                    following = next(remaining, None)
-                    if following is None:
+                    number = next(remaining, None)
+                    if number is None:
                         return
-                    number, header = following
                     buffer = free.popleft()
-                    pending.append(
-                        (number, buffer, pool.submit(_read, header, buffer, self._forget))
-                    )
+                    reading = pool.submit(self._read, number, buffer, check)
+                    pending.append((number, buffer, reading))
 
             refill()
             while pending:
                 number, buffer, reading = pending.popleft()
                 # Wait for the oldest read; its buffer is free again after the caller is done.
                 reading.result()
-                yield number, buffer[: self._headers[number].n_bytes]
+                yield number, buffer[: self._shards[number].n_bytes]
                 free.append(buffer)
                 refill()
+
+    def _read(
+        self, number: int, buffer: Array, check: Callable[[Shard, Array], None] | None
+    ) -> None:
+        """Fill a buffer with the bytes of a shard; refuse a file that changed after it was open."""
+        shard = self._shards[number]
+        view, done = buffer.data[: shard.n_bytes], 0
+        try:
+            with shard.path.open("rb", buffering=0) as file:
+                state = os.fstat(file.fileno())
+                stamp = (state.st_ino, state.st_size, state.st_mtime_ns)
+                if self._stamps.setdefault(number, stamp) != stamp:
+                    raise _lost(shard, "a file that has changed")
+                while done < shard.n_bytes:
+                    got = os.preadv(file.fileno(), [view[done:]], done)
+                    if got == 0:
+                        raise _lost(shard, f"its end after {done} bytes")
+                    done += got
+                if self._forget:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError as error:
+            if isinstance(error, DataLost):
+                raise
+            raise _lost(shard, error.strerror or str(error)) from error
+        if check is not None:
+            check(shard, buffer[: shard.n_bytes])
 
 
 def _aligned(size: int) -> Array:
@@ -94,28 +124,10 @@ def _physical_memory() -> int:
         return 0
 
 
-def _read(header: ShardHeader, buffer: Array, forget: bool) -> None:
-    """Fill a buffer with the bytes of a shard; with ``forget``, drop it from the page cache."""
-    try:
-        with header.path.open("rb", buffering=0) as file:
-            view = buffer.data[: header.n_bytes]
-            done = 0
-            while done < header.n_bytes:
-                got = os.preadv(file.fileno(), [view[done:]], header.begin + done)
-                if got == 0:
-                    raise _lost(header, f"its end after {done} bytes")
-                done += got
-            if forget:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    except OSError as error:
-        raise _lost(header, error.strerror or str(error)) from error
-
-
-def _lost(header: ShardHeader, what: str) -> DataLost:
+def _lost(shard: Shard, what: str) -> DataLost:
     """The error for a file that was complete when it was opened and cannot be read now."""
     return DataLost(
-        "open_shards",
-        needs=f"to read {header.path.name} in every pass",
+        f"to read {shard.path.name} in every pass",
         got=what,
         todo="Bring the file back, or convert the table again.",
     )

@@ -13,21 +13,25 @@ import numpy as np
 from auctor.core.capability import Capability
 from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import GRAM
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.shards import open_folder
 from auctor.data.spread import Holder, ordered_sum
-from auctor.data.workers import FileWorkers, MemoryWorkers, ShardFacts, Workers
+from auctor.data.workers import (
+    LARGEST,
+    FileWorkers,
+    MemoryWorkers,
+    ShardFacts,
+    Workers,
+    refuse_entry,
+)
 
 #: Default size in bytes of the ring of buffers that shards on the disk are read into. Set by hand.
 BUFFER_BYTES = 512 << 20
 #: Most columns for which workers send Gram matrices, which then take up to 8 MB each. Set by hand.
 GRAM_COLUMNS = 1000
-#: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite. Set by
-#: hand.
-LARGEST = 1e100
 #: A difference of two sums counts as zero if it is smaller than this share of them, because it may
 #: be rounding error.
 NO_DIFFERENCE = 1e-10
@@ -245,18 +249,18 @@ class Sharded:
 def check_facts(facts: list[ShardFacts]) -> list[ShardFacts]:
     """Refuse shards that do not fit together, or hold no rows at all."""
     if not facts or not any(one.n_rows for one in facts):
-        raise DataError("Sharded", needs="some rows", got="none in any shard", todo="Pass some.")
+        raise DataError("some rows", got="none in any shard", todo="Pass some.")
     widths = {one.n_columns for one in facts}
     if len(widths) > 1:
         raise DataError(
-            "Sharded",
-            needs="one number of columns in all shards",
+            "one number of columns in all shards",
             got=f"{sorted(widths)}",
             todo="Give every part of the table the same columns.",
         )
     return facts
 
 
+@speaks_as("open_shards")
 def open_shards(
     path: AnyPath, *, positive: Any = None, memory: int = BUFFER_BYTES, check: bool = True
 ) -> Sharded:
@@ -271,27 +275,20 @@ def open_shards(
     memory : int
         Bytes for the ring of buffers that shards are read into.
     check : bool
-        Whether one pass looks for entries that are not finite.
+        Whether the pass that verifies the checksums also looks for entries that are not finite.
     """
     folder = open_folder(path)
-    data = Sharded(FileWorkers(folder, memory), names=folder.names)
-    if check:
-        check_entries(data)
-    target, notes = data.target, folder.notes
-    if not notes.labels:
+    data = Sharded(FileWorkers(folder, memory, finite=check), names=folder.names)
+    if not folder.labels:
         return data
-    y = notes.encoded(target.y, positive)
-    return data.labelled(replace(target, y=y), notes.pair(target.y, positive))
+    target = data.target
+    y = folder.encoded(target.y, positive)
+    return data.labelled(replace(target, y=y), folder.pair(target.y, positive))
 
 
 def check_entries(data: Sharded) -> None:
-    """Refuse NaN, infinity and huge entries, by shard and row."""
+    """Refuse NaN, infinity and huge entries of shards that workers hold, by shard and row."""
     answers = data.workers.each("largest", [()] * data.n_shards)
     for shard, (size, row) in enumerate(answers):
         if not size < LARGEST:
-            raise DataError(
-                "open_shards",
-                needs=f"finite entries below {LARGEST:g}",
-                got=f"{size:g} in shard {shard}, row {row}",
-                todo="Correct that row, and convert the table again.",
-            )
+            refuse_entry(f"shard {shard}", size, row)

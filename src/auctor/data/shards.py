@@ -1,260 +1,176 @@
-"""Shards: a directory of binary files of rows, which are read without parsing.
+"""Shards: a folder of binary files of rows, which are read without parsing.
 
-A shard is a file of little-endian arrays, each at a multiple of 64 bytes::
+The folder holds a manifest and shards ``000000.shard``, ``000001.shard``, ... The manifest is a
+line ``AUCTOR SHARDS 2 <SHA-256 of the rest>`` and JSON: the number of columns, their names, the
+labels, the storage, and one entry for every shard (`ShardEntry`).
 
-    "AUCTORSH"  version (4 bytes)  length of the header (4 bytes)  header (JSON)  arrays
-
-The header holds the names, types, lengths and offsets of the arrays, the shape, the column names
-and the CRC-32 of everything after it. Sparse shards hold ``indptr``, ``indices`` and, unless all
-entries are one, ``values`` (CSR); dense ones hold ``X``. Every shard holds ``y``, and ``weight``
-if there are weights.
+A shard has no header. It is a sequence of little-endian arrays, each padded with zeros to a
+multiple of 64 bytes: ``indptr``, ``indices`` and, unless all entries are one, ``values`` (CSR rows)
+or ``X`` (dense rows); then ``y``, and ``weight`` if there are weights. Where an array begins is
+computed from the manifest, and the checksum in the manifest covers every byte of the file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
-import struct
+import stat
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from auctor.core.errors import DataError
-from auctor.core.files import AnyPath, replacing, write_text
+from auctor.core.files import AnyPath
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data.dense import Dense
-from auctor.data.sparse import Sparse
+from auctor.data.sparse import Sparse, unsigned
+from auctor.kernels.linalg.rows import first_bad_row
 
-MAGIC = b"AUCTORSH"
-#: Version of the layout of a shard; other versions are an error.
-VERSION = 1
+MANIFEST = "manifest"
+ENDING = ".shard"
+MAGIC = b"AUCTOR SHARDS "
+#: Version of the folder's layout; other versions are refused.
+VERSION = 2
+#: Storages of the rows.
+SPARSE, DENSE = "sparse", "dense"
+#: Types of the entries of X and of the targets.
+VALUE_TYPES, TARGET_TYPES = ("<f4", "<f8"), ("|i1", "<f8")
 #: Arrays start at multiples of this many bytes: one cache line, aligned for vector loads.
 ALIGNMENT = 64
-#: Largest header in bytes, 256 MB: enough for the names of a million columns. A larger length means
-#: a damaged file.
-LARGEST_HEADER = 1 << 28
-#: Most entries of one shard: below 2^31, so that 32-bit indices are enough.
+#: Largest manifest in bytes, 256 MB: three million shards, or the names of ten million columns.
+LARGEST_MANIFEST = 1 << 28
+#: Most entries of one shard, and most columns: below 2^31, so that 32-bit indices are enough.
 MOST_ENTRIES = (1 << 31) - 1
-#: Bytes per shard when a table is cut into shards, 32 MB: large enough for sequential reads at full
-#: speed, small enough for several buffers in memory. Set by hand.
-SHARD_BYTES = 32 << 20
-ENDING = ".shard"
-#: File in the folder of the shards that holds what all of them share.
-NOTES = "notes.json"
 
 
-class StoredArray(NamedTuple):
-    """An array of a shard: its type, number of entries, and offset in bytes after the header."""
-
-    dtype: str
-    size: int
-    offset: int
-
-    @property
-    def n_bytes(self) -> int:
-        """Length in bytes."""
-        return int(np.dtype(self.dtype).itemsize) * self.size
-
-
-@dataclass(frozen=True)
-class ShardHeader:
-    """The header of a shard: shape, arrays, column names, checksum, and where arrays begin."""
-
-    path: Path
-    shape: tuple[int, int]
-    parts: dict[str, StoredArray]
-    names: tuple[str, ...] | None
-    checksum: int
-    begin: int
-    n_bytes: int
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the rows are stored as CSR."""
-        return "indptr" in self.parts
-
-    @property
-    def n_entries(self) -> int:
-        """Number of stored entries."""
-        return self.parts["indices" if self.sparse else "X"].size
-
-    def data(self, payload: Array) -> Dense | Sparse:
-        """The rows in the bytes that follow the header; nothing is copied."""
-        arrays = {name: self._array(payload, part) for name, part in self.parts.items()}
-        weight = arrays.get("weight")
-        y = arrays["y"].astype(np.float64)
-        target = Target(y, None if weight is None else weight.astype(np.float64))
-        if not self.sparse:
-            return Dense(arrays["X"].reshape(self.shape), target, n_threads=1)
-        values = arrays.get("values")
-        if values is None:
-            values = np.ones(arrays["indices"].size, dtype=np.float32)
-        # Set after construction: the constructor would copy arrays that are views of a buffer.
-        matrix = csr_array(self.shape, dtype=values.dtype)
-        matrix.data, matrix.indices, matrix.indptr = values, arrays["indices"], arrays["indptr"]
-        return Sparse(matrix, target, n_threads=1)
-
-    @staticmethod
-    def _array(payload: Array, part: StoredArray) -> Array:
-        piece = payload[part.offset : part.offset + part.n_bytes]
-        return piece.view(np.dtype(part.dtype))
-
-
-def read_header(path: AnyPath, *, who: str = "open_shards") -> ShardHeader:
-    """The header of a shard, checked against its file."""
-    path = Path(path)
-    with path.open("rb") as file:
-        start = file.read(16)
-        if len(start) < 16 or start[:8] != MAGIC:
-            raise _broken(who, path, "another kind of file")
-        version, length = struct.unpack("<II", start[8:])
-        if version != VERSION:
-            raise DataError(
-                who,
-                needs=f"shards of version {VERSION}",
-                got=f"version {version} in {path.name}",
-                todo="Convert the table again with this version of auctor.",
-            )
-        if length > LARGEST_HEADER:
-            raise _broken(who, path, "a damaged header")
-        text = file.read(length)
-    try:
-        fields = json.loads(text)
-        parts = {name: StoredArray(*part) for name, part in fields["parts"].items()}
-        names = None if fields["names"] is None else tuple(fields["names"])
-        shape = (int(fields["shape"][0]), int(fields["shape"][1]))
-        header = ShardHeader(
-            path, shape, parts, names, int(fields["checksum"]), fields["begin"], fields["n_bytes"]
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise _broken(who, path, "a damaged header") from error
-    if path.stat().st_size != header.begin + header.n_bytes:
-        raise _broken(who, path, f"{path.stat().st_size} bytes instead of "
-                      f"{header.begin + header.n_bytes}: it is truncated")  # fmt: skip
-    return header
-
-
-def check_payload(header: ShardHeader, payload: Array, *, who: str = "open_shards") -> None:
-    """Raise `DataError` if the bytes do not have the header's checksum."""
-    if zlib.crc32(payload.data) != header.checksum:
-        raise _broken(who, header.path, "bytes that differ from those written (checksum)")
-
-
-def _broken(who: str, path: Path, what: str) -> DataError:
-    """The error for a damaged shard."""
-    return DataError(
-        who,
-        needs="complete shards",
-        got=f"{what} in {path.name}",
-        todo="Convert the table again.",
-    )
-
-
-def write_shard(
-    path: AnyPath,
-    X: Any,
-    y: Array,
-    weight: Array | None = None,
-    names: Iterable[str] | None = None,
-) -> None:
-    """Write rows as a shard; the file appears only when it is complete.
+class ShardEntry(NamedTuple):
+    """What the manifest says about a shard.
 
     Parameters
     ----------
-    path : path
-    X : (n, d) array or CSR matrix
-        float32 is kept; other types become float64. Values that are all 1 are not stored.
-    y : (n,) array
-        Encoded labels or targets.
-    weight : (n,) array, optional
-    names : iterable of str, optional
-        Names of the columns.
+    rows, entries : int
+        Number of rows, and of stored entries of X.
+    values : str
+        Type of the entries of X; empty if all of them are one and none is stored.
+    y : str
+        Type of the targets.
+    weighted : bool
+        Whether the rows have weights.
+    checksum : int
+        CRC-32 of the file.
     """
-    arrays: dict[str, Array] = {}
-    matrix: Any = X
-    if issparse(X):
-        X = matrix.tocsr()
-        X.sum_duplicates()
-        if X.nnz > MOST_ENTRIES:
-            raise DataError(
-                "write_shard",
-                needs=f"at most {MOST_ENTRIES} entries in a shard",
-                got=f"{X.nnz}",
-                todo="Write fewer rows into each shard.",
-            )
-        # CSR with 32-bit indices; values that are all one are not stored.
-        arrays["indptr"] = X.indptr.astype("<i4")
-        arrays["indices"] = X.indices.astype("<i4")
-        if not (X.data == 1.0).all():
-            arrays["values"] = _little(X.data)
-    else:
-        X = np.ascontiguousarray(X)
-        arrays["X"] = _little(X).reshape(-1)
-    arrays["y"] = compact(np.asarray(y, dtype=np.float64))
-    if weight is not None:
-        arrays["weight"] = np.asarray(weight, dtype="<f8")
-    # Offsets of the arrays, each padded to the alignment; the checksum includes the padding.
-    parts, offset = {}, 0
-    for name, array in arrays.items():
-        parts[name] = StoredArray(array.dtype.str, int(array.size), offset)
-        offset += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
-    pieces = [_padded(array.tobytes()) for array in arrays.values()]
-    checksum = 0
-    for piece in pieces:
-        checksum = zlib.crc32(piece, checksum)
-    fields: dict[str, Any] = {
-        "shape": list(X.shape),
-        "parts": parts,
-        "names": None if names is None else list(names),
-        "checksum": checksum,
-        "n_bytes": offset,
-        "begin": 0,
-    }
-    text = _header_text(fields)
-    with replacing(path, who="write_shard") as file:
-        file.write(MAGIC + struct.pack("<II", VERSION, len(text)) + text)
-        for piece in pieces:
-            file.write(piece)
 
-
-def _header_text(fields: dict[str, Any]) -> bytes:
-    """The header as JSON, padded with spaces so that the arrays start at a multiple of 64."""
-    for _ in range(3):  # "begin" is part of the text, and its digits change the text's length
-        length = len(json.dumps(fields).encode())
-        fields["begin"] = -(-(16 + length) // ALIGNMENT) * ALIGNMENT
-    return json.dumps(fields).encode().ljust(fields["begin"] - 16)
-
-
-def _padded(raw: bytes) -> bytes:
-    return raw.ljust(-(-len(raw) // ALIGNMENT) * ALIGNMENT, b"\0")
-
-
-def _little(values: Array) -> Array:
-    """Values as little-endian float32 or float64."""
-    return values.astype("<f4" if values.dtype == np.float32 else "<f8", copy=False)
-
-
-def compact(y: FloatArray) -> Array:
-    """Targets as int8 if all are small integers, such as -1 and +1, otherwise as float64."""
-    with np.errstate(invalid="ignore"):  # of NaN and numbers beyond 2^31, which differ below
-        small = y.astype(np.int8)
-    return small if np.array_equal(small, y) else y.astype("<f8", copy=False)
+    rows: int
+    entries: int
+    values: str
+    y: str
+    weighted: bool
+    checksum: int
 
 
 @dataclass(frozen=True)
-class ShardNotes:
-    """What all shards of a folder share: the number of columns, and the labels of the codes.
+class Shard:
+    """A shard that the manifest lists: its file, and where its arrays lie."""
+
+    path: Path
+    n_columns: int
+    sparse: bool
+    entry: ShardEntry
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[str, int, int]]:
+        """Type, number of entries and offset in bytes of every array."""
+        rows, entries, values, y, weighted, _ = self.entry
+        if self.sparse:
+            arrays = [("indptr", "<i4", rows + 1), ("indices", "<i4", entries)]
+            arrays += [("values", values, entries)] if values else []
+        else:
+            arrays = [("X", values, entries)]
+        arrays += [("y", y, rows)] + ([("weight", "<f8", rows)] if weighted else [])
+        parts, offset = {}, 0
+        for name, dtype, size in arrays:
+            parts[name] = (dtype, size, offset)
+            offset += padded_size(np.dtype(dtype).itemsize * size)
+        return parts
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Size of the file."""
+        dtype, size, offset = list(self.parts.values())[-1]
+        return offset + padded_size(np.dtype(dtype).itemsize * size)
+
+    def array(self, payload: Array, name: str) -> Array:
+        """A view of one array in the bytes of the file."""
+        dtype, size, offset = self.parts[name]
+        kind = np.dtype(dtype)
+        return payload[offset : offset + kind.itemsize * size].view(kind)
+
+    def data(self, payload: Array) -> Dense | Sparse:
+        """The rows in the bytes of the file; X is not copied."""
+        y = self.array(payload, "y").astype(np.float64)
+        weight = self.array(payload, "weight") if self.entry.weighted else None
+        target = Target(y, None if weight is None else weight.astype(np.float64))
+        shape = (self.entry.rows, self.n_columns)
+        if not self.sparse:
+            return Dense(self.array(payload, "X").reshape(shape), target, n_threads=1)
+        return Sparse(self._matrix(payload), target, n_threads=1)
+
+    def _matrix(self, payload: Array) -> Any:
+        indptr, indices = self.array(payload, "indptr"), self.array(payload, "indices")
+        if self.entry.values:
+            values = self.array(payload, "values")
+        else:
+            values = np.ones(indices.size, dtype=np.float32)
+        # Set after construction: the constructor would copy arrays that are views of a buffer.
+        matrix = csr_array((self.entry.rows, self.n_columns), dtype=values.dtype)
+        matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
+        return matrix
+
+    def check(self, payload: Array, n_labels: int) -> None:
+        """Raise `DataError` unless the bytes are those written, and rows that kernels can read.
+
+        The checksum finds damage. The rest refuses files that were made wrong: row pointers that
+        fall, columns out of range or order, targets that are no codes of labels.
+        """
+        if zlib.crc32(payload.data) != self.entry.checksum:
+            _refuse("bytes that differ from those written (checksum)", self.path)
+        if self.sparse:
+            matrix = self._matrix(payload)
+            row = first_bad_row(*unsigned(matrix)[:2], self.n_columns)
+            if row >= 0:
+                _refuse(f"columns out of range or order in row {row}", self.path)
+        if not self.entry.rows:
+            return
+        y = self.array(payload, "y")
+        if not -math.inf < y.min() <= y.max() < math.inf:  # NaN fails, too
+            _refuse("targets that are not finite", self.path)
+        if n_labels and not (0 <= y.min() <= y.max() < n_labels and (y == np.rint(y)).all()):
+            _refuse("targets that are no labels", self.path)
+        if self.entry.weighted:
+            weight = self.array(payload, "weight")
+            if not 0.0 <= weight.min() <= weight.max() < math.inf:
+                _refuse("weights that are negative or not finite", self.path)
+
+
+@dataclass(frozen=True)
+class ShardFolder:
+    """A folder of shards: what its manifest says.
 
     Without labels, the targets are numbers.
     """
 
+    path: Path
     n_columns: int
-    labels: tuple[Any, ...] = ()
+    names: tuple[str, ...] | None
+    labels: tuple[Any, ...]
+    shards: tuple[Shard, ...]
 
     def encoded(self, y: FloatArray, positive: Any = None) -> FloatArray:
         """Codes of two labels as -1 and +1; see `_positive` for the default positive label."""
@@ -262,8 +178,7 @@ class ShardNotes:
             return y
         if len(self.labels) != 2:
             raise DataError(
-                "open_shards",
-                needs="rows of two classes",
+                "rows of two classes",
                 got=f"{len(self.labels)}: {self.labels[:4]}",
                 todo="Keep two classes, or merge the others into one.",
             )
@@ -280,8 +195,7 @@ class ShardNotes:
         if positive is not None:
             if positive not in self.labels:
                 raise DataError(
-                    "open_shards",
-                    needs=f"one of the labels {self.labels}",
+                    f"one of the labels {self.labels}",
                     got=repr(positive),
                     todo="Pass {option} exactly as in the table.",
                     option="positive",
@@ -293,81 +207,138 @@ class ShardNotes:
         return int(np.count_nonzero(y == 1.0) < np.count_nonzero(y == 0.0))
 
 
-def write_notes(folder: AnyPath, notes: ShardNotes) -> None:
-    """Write the notes into the folder of the shards."""
-    fields = {"version": VERSION, "n_columns": notes.n_columns, "labels": list(notes.labels)}
-    write_text(Path(folder) / NOTES, json.dumps(fields), who="write_shards")
-
-
-def read_notes(folder: Path, who: str) -> ShardNotes | None:
-    """The notes of a folder of shards, or None if it has none."""
-    path = folder / NOTES
-    if not path.exists():
-        return None
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        return ShardNotes(int(fields["n_columns"]), tuple(fields["labels"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise _broken(who, path, "a damaged file") from error
-
-
-@dataclass(frozen=True)
-class ShardFolder:
-    """The shards of a directory, in the order of their names."""
-
-    path: Path
-    headers: tuple[ShardHeader, ...]
-    notes: ShardNotes
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns, the same for all shards."""
-        return self.headers[0].shape[1]
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns, or None."""
-        return self.headers[0].names
-
-
-def open_folder(path: AnyPath, *, who: str = "open_shards") -> ShardFolder:
-    """All shards of a directory; an error unless all have the same columns and names."""
+def open_folder(path: AnyPath) -> ShardFolder:
+    """Read the manifest of a folder; refuse missing, further and truncated shards by name."""
     folder = Path(path)
-    found = sorted(folder.glob(f"*{ENDING}")) if folder.is_dir() else []
-    if not found:
-        raise DataError(
-            who,
-            needs="a folder with shards",
-            got=f"{folder}",
-            todo="Make one with auctor convert table.parquet folder.shards.",
-        )
-    headers = tuple(read_header(one, who=who) for one in found)
-    notes = read_notes(folder, who) or ShardNotes(headers[0].shape[1])
-    # A sparse shard may lack trailing columns: all get the number of columns in the notes.
-    headers = tuple(
-        replace(one, shape=(one.shape[0], notes.n_columns)) if one.sparse else one
-        for one in headers
-    )
-    first = headers[0]
-    for header in headers:
-        if header.shape[1] != first.shape[1] or header.names != first.names:
-            raise DataError(
-                who,
-                needs=f"the {first.shape[1]} columns of {first.path.name} in every shard",
-                got=f"{header.shape[1]} columns, or other names, in {header.path.name}",
-                todo="Convert the parts of a table together.",
+    fields = _read_manifest(folder)
+    try:
+        found = _folder(folder, fields)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise _broken("fields that no manifest has", folder / MANIFEST) from error
+    listed = {one.path.name for one in found.shards}
+    for other in sorted(folder.glob(f"*{ENDING}")):
+        if other.name not in listed:
+            _refuse("a shard that the manifest does not list", other)
+    for shard in found.shards:
+        try:
+            state = shard.path.lstat()
+        except OSError as error:
+            raise _broken("a missing shard", shard.path) from error
+        if not stat.S_ISREG(state.st_mode):
+            _refuse("something else than a file", shard.path)
+        if state.st_size != shard.n_bytes:
+            _refuse(
+                f"{state.st_size} bytes instead of {shard.n_bytes}: it is truncated", shard.path
             )
-    return ShardFolder(folder, headers, notes)
+    return found
 
 
-def cut_rows(X: Any, n_bytes: int = SHARD_BYTES) -> Iterator[slice]:
-    """Slices of rows of about ``n_bytes`` bytes each."""
-    n = X.shape[0]
-    parts: Any = X
-    total = parts.data.nbytes + parts.indices.nbytes if issparse(X) else parts.nbytes
-    step = max(1, int(n * n_bytes / max(1, total)))
-    for low in range(0, n, step):
-        yield slice(low, min(n, low + step))
+def _read_manifest(folder: Path) -> Any:
+    """The JSON of a manifest, whose version and checksum are those of its first line."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        if not folder.is_dir() or not next(folder.glob(f"*{ENDING}"), None):
+            raise DataError(
+                "a folder with shards",
+                got=f"{folder}",
+                todo="Make one with auctor convert table.parquet folder.shards.",
+            )
+        _refuse("no manifest, as before version 2 or in an unfinished folder", path)
+    try:
+        if path.stat().st_size > LARGEST_MANIFEST:
+            _refuse("a manifest that is too large", path)
+        start, _, text = path.read_bytes().partition(b"\n")
+    except OSError as error:
+        raise _broken(error.strerror or str(error), path) from error
+    said = start.removeprefix(MAGIC).split(b" ")
+    if not start.startswith(MAGIC) or len(said) != 2:
+        _refuse("another kind of file", path)
+    if said[0] != b"%d" % VERSION:
+        raise DataError(
+            f"shards of version {VERSION}",
+            got=f"version {said[0].decode(errors='replace')[:20]!r} in {path.name}",
+            todo="Run auctor convert on the table again.",
+        )
+    if said[1] != hashlib.sha256(text).hexdigest().encode():
+        _refuse("bytes that differ from those written (checksum)", path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise _broken("fields that no manifest has", path) from error
+
+
+def _folder(folder: Path, fields: Any) -> ShardFolder:
+    """The folder that a manifest describes; TypeError or ValueError for what cannot be."""
+    n_columns, sparse = _count(fields["columns"]), fields["storage"] == SPARSE
+    names, labels, entries = fields["names"], tuple(fields["labels"]), fields["shards"]
+    if not sparse and fields["storage"] != DENSE:
+        raise ValueError("storage")
+    if names is not None and not (
+        isinstance(names, list)
+        and len(names) == n_columns
+        and all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError("names")
+    if len(set(labels)) != len(labels) or not all(map(is_label, labels)):
+        raise ValueError("labels")
+    shards = tuple(
+        Shard(Path(shard_path(folder, number)), n_columns, sparse, _entry(one, n_columns, sparse))
+        for number, one in enumerate(entries)
+    )
+    if not shards:
+        raise ValueError("shards")
+    return ShardFolder(folder, n_columns, None if names is None else tuple(names), labels, shards)
+
+
+def _entry(fields: Any, n_columns: int, sparse: bool) -> ShardEntry:
+    """An entry of a manifest; ValueError or TypeError for what cannot be."""
+    rows, entries, values, y, weighted, checksum = fields
+    entry = ShardEntry(_count(rows), _count(entries), values, y, weighted, checksum)
+    known = values in VALUE_TYPES or (sparse and values == "")
+    if not known or y not in TARGET_TYPES or not isinstance(weighted, bool):
+        raise ValueError("types")
+    if type(checksum) is not int or (not sparse and entries != rows * n_columns):
+        raise ValueError("sizes")
+    return entry
+
+
+def _count(value: Any) -> int:
+    """A whole number from 0 to `MOST_ENTRIES`."""
+    if type(value) is not int or not 0 <= value <= MOST_ENTRIES:
+        raise ValueError("a count")
+    return value
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value can stand in a manifest as a label and come back as it was."""
+    return isinstance(value, str | bool | int) or (
+        isinstance(value, float) and math.isfinite(value)
+    )
+
+
+def _broken(what: str, path: Path) -> DataError:
+    """The error for a folder that is not as it was written."""
+    return DataError(
+        "complete shards",
+        got=f"{what}: {path.name}",
+        todo="Run auctor convert on the table again.",
+    )
+
+
+def _refuse(what: str, path: Path) -> NoReturn:
+    raise _broken(what, path)
+
+
+def padded_size(n_bytes: int) -> int:
+    """A number of bytes, rounded up to the alignment."""
+    return -(-n_bytes // ALIGNMENT) * ALIGNMENT
+
+
+def compact(y: FloatArray) -> Array:
+    """Targets as int8 if all are small integers, such as -1 and +1, otherwise as float64."""
+    with np.errstate(invalid="ignore"):  # of NaN and numbers beyond 2^31, which differ below
+        small = y.astype(np.int8)
+    return small if np.array_equal(small, y) else y.astype("<f8", copy=False)
 
 
 def shard_path(folder: AnyPath, number: int) -> str:

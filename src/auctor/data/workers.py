@@ -15,16 +15,22 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auctor.core.types import FloatArray, Target
+from auctor.core.errors import DataError
+from auctor.core.types import Array, FloatArray, Target
 from auctor.data.dense import Dense
 from auctor.data.on_rows import ROW_METHODS, filled
 from auctor.data.ring import Ring
-from auctor.data.shards import ShardFolder, check_payload, compact
+from auctor.data.shards import Shard, ShardFolder, compact
 from auctor.data.sparse import Sparse
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
 #: Name of the method whose arguments are the fields of a `ResidentCall`.
 RESIDENT = "resident"
+
+
+#: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite. Set by
+#: hand.
+LARGEST = 1e100
 
 
 class ShardFacts(NamedTuple):
@@ -152,6 +158,15 @@ def _largest(data: Dense | Sparse) -> tuple[float, int]:
     return float(np.abs(lines.values[place])), row
 
 
+def refuse_entry(shard: str, size: float, row: int) -> None:
+    """Raise `DataError` for an entry of a shard that is not finite, or huge."""
+    raise DataError(
+        f"finite entries below {LARGEST:g}",
+        got=f"{size:g} in {shard}, row {row}",
+        todo="Correct that row, and convert the table again.",
+    )
+
+
 #: Methods of a shard by name. Other processes are sent only these names, never functions.
 SHARD_METHODS: dict[str, Any] = {
     "scores": _scores,
@@ -189,29 +204,46 @@ class MemoryWorkers:
 
 
 class FileWorkers:
-    """Shards on the disk, read through a ring of buffers for every call."""
+    """Shards on the disk, read through a ring of buffers for every call.
+
+    Parameters
+    ----------
+    folder : ShardFolder
+    memory : int
+        Bytes for the ring of buffers.
+    finite : bool
+        Whether `facts` also refuses entries that are not finite or huge.
+    """
 
     gather_below: float = math.inf
 
-    def __init__(self, folder: ShardFolder, memory: int) -> None:
-        self._headers = folder.headers
-        self._ring = Ring(folder.headers, memory)
+    def __init__(self, folder: ShardFolder, memory: int, *, finite: bool = True) -> None:
+        self._folder, self._finite = folder, finite
+        self._ring = Ring(folder.shards, memory)
 
     def facts(self) -> list[ShardFacts]:
-        """Shapes and targets of all shards; the first pass, which also checks the bytes."""
-        found = []
-        for number, payload in self._ring.blocks():
-            header = self._headers[number]
-            check_payload(header, payload)
-            facts = facts_of(header.data(payload), header.checksum)
-            y, weight = compact(facts.target.y), facts.target.weight
+        """Shapes and targets of all shards; the first pass, which also checks every byte."""
+        facts = []
+        for number, payload in self._ring.blocks(self._check):
+            shard = self._folder.shards[number]
+            rows = facts_of(shard.data(payload), shard.entry.checksum)
+            y, weight = compact(rows.target.y), rows.target.weight
             kept = Target(y.copy(), None if weight is None else weight.copy())
-            found.append(facts._replace(target=kept))
-        return found
+            facts.append(rows._replace(target=kept))
+        return facts
+
+    def _check(self, shard: Shard, payload: Array) -> None:
+        shard.check(payload, len(self._folder.labels))
+        if not (self._finite and shard.entry.values and shard.entry.entries):
+            return
+        values = shard.array(payload, "values" if shard.sparse else "X")
+        # The minimum and the maximum are NaN where an entry is.
+        if not -LARGEST < float(values.min()) <= float(values.max()) < LARGEST:
+            refuse_entry(shard.path.name, *_largest(shard.data(payload)))
 
     def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a method on every shard, in the order of the shards."""
         return [
-            call(self._headers[number].data(payload), method, arguments[number])
+            call(self._folder.shards[number].data(payload), method, arguments[number])
             for number, payload in self._ring.blocks()
         ]

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
-import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import AuctorError, DataError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.types import Array
 from auctor.data.matrices import CompressedRows, is_sparse, join_compressed, stacked_rows
-from auctor.data.shards import SHARD_BYTES, ShardNotes, shard_path, write_notes, write_shard
+from auctor.data.shard_writer import SHARD_BYTES, write_manifest, write_shard
+from auctor.data.shards import ShardEntry, shard_path
 from auctor.tables.blocks import Chunk
 from auctor.tables.options import ReadKeywords, ReadOptions
 from auctor.tables.stream import stream_rows
 
+try:
+    import fcntl
+except ImportError:  # Windows, where two writers of one folder are found when they end
+    fcntl = None  # type: ignore[assignment]
+
 WHO = "write_shards"
-#: Largest number of different labels. With more, the column is probably a number to predict, not a
-#: class. Set by hand.
+#: Most different labels; with more, the column is probably a number to predict, not a class.
 MOST_LABELS = 100
 
 
@@ -34,6 +41,7 @@ class WrittenShards(NamedTuple):
     labels: tuple[Any, ...]
 
 
+@speaks_as(WHO)
 def write_shards(
     source: Any,
     folder: AnyPath,
@@ -66,53 +74,108 @@ def shard_rows(
     target = Path(folder)
     if target.exists():
         raise DataError(
-            WHO,
-            needs="a new folder",
+            "a new folder",
             got=f"{target}, which exists",
             todo="Remove it, or pass another name.",
         )
     if not target.parent.is_dir():
-        raise DataError(
-            WHO, needs="an existing folder to write in", got=target.parent, todo="Create it."
-        )
-    # Shards are written to a temporary folder, which is renamed when all are complete.
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        raise DataError("an existing folder to write in", got=target.parent, todo="Create it.")
     try:
-        done = _write(_chunks(source, options), unfinished, shard_bytes)
-        unfinished.rename(target)
+        with _unfinished(target) as unfinished:
+            done = _write(_chunks(source, options), unfinished, shard_bytes)
+            _publish(unfinished, target)
     except OSError as error:
+        if isinstance(error, AuctorError):
+            raise
         raise DataError(
-            WHO, needs="to write the shards", got=error.strerror or error, todo="Free some space."
+            "to write the shards", got=error.strerror or error, todo="Free some space."
         ) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return done
+
+
+@contextmanager
+def _unfinished(target: Path) -> Iterator[Path]:
+    """An empty folder beside ``target``, locked for this program; removed if it is still there.
+
+    What a program that was killed left in it is removed by the next one with the same target.
+    """
+    folder = target.with_name(f".{target.name}.unfinished")
+    folder.mkdir(exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY) if fcntl else None
+    try:
+        if lock is not None:
+            _lock(lock, folder, target)
+        for left in folder.iterdir():
+            left.unlink()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(lock: int, folder: Path, target: Path) -> None:
+    """Lock the folder, or refuse if another program has; file systems without locks are trusted."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The other program may have renamed the folder after it was opened here.
+        ours = folder.exists() and os.path.samestat(folder.stat(), os.fstat(lock))
+    except BlockingIOError:
+        ours = False
+    except OSError:
+        ours = True
+    if not ours:
+        raise DataError(
+            "a folder that no other program writes",
+            got=f"{target}, which another one is writing",
+            todo="Wait until it is done, or pass another name.",
+        )
+
+
+def _publish(unfinished: Path, target: Path) -> None:
+    """Give the complete folder its name, unless something of that name was made meanwhile."""
+    try:
+        if not target.exists():
+            unfinished.rename(target)
+            return
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise
+    raise DataError(
+        "a new folder",
+        got=f"{target}, which another program made meanwhile",
+        todo="Remove it, or pass another name.",
+    )
 
 
 def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenShards:
     """Write chunks, joined to shards of about ``shard_bytes``; holds one shard in memory."""
     held: list[Chunk] = []
-    size = rows = count = width = 0
+    size = rows = width = 0
+    shards: list[ShardEntry] = []
+    sparse = False
     names: tuple[str, ...] | None = None
     codes: dict[Any, int] = {}
 
     def flush() -> None:
         """Write the chunks so far as one shard."""
-        nonlocal count, held, size
+        nonlocal held, size
         if held:
             matrix, labels = _joined(held, width)
-            write_shard(shard_path(folder, count), matrix, _encoded(labels, codes), names=names)
-            count, held, size = count + 1, [], 0
+            path = shard_path(folder, len(shards))
+            shards.append(write_shard(path, matrix, _encoded(labels, codes)))
+            held, size = [], 0
 
     for chunk in chunks:
         if names is not None and chunk.columns != names:
             raise DataError(
-                WHO,
-                needs="the same columns in every part",
+                "the same columns in every part",
                 got=f"other columns from row {chunk.first_row} on",
                 todo="Give every part the same columns in the same order.",
             )
-        names = chunk.columns
+        names, sparse = chunk.columns, is_sparse(chunk.matrix)
         width = max(width, chunk.matrix.shape[1])  # later svmlight rows may have more columns
         rows += chunk.matrix.shape[0]
         held.append(chunk)
@@ -122,10 +185,10 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
             flush()
     flush()
     if not rows:
-        raise DataError(WHO, needs="some rows", got="none", todo="Check the source.")
+        raise DataError("some rows", got="none", todo="Check the source.")
     labels = tuple(codes)
-    write_notes(folder, ShardNotes(width, labels))
-    return WrittenShards(rows, width, count, labels)
+    write_manifest(folder, width, shards, sparse=sparse, names=names, labels=labels)
+    return WrittenShards(rows, width, len(shards), labels)
 
 
 def _joined(held: list[Chunk], width: int) -> tuple[Any, Array]:
@@ -144,13 +207,19 @@ def _widened(matrix: Any, width: int) -> CompressedRows:
 
 def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
     """The codes 0, 1, ... of labels, in the order of their first appearance; updates ``codes``."""
-    distinct, place = np.unique(labels, return_inverse=True)
+    try:
+        distinct, place = np.unique(labels, return_inverse=True)
+    except TypeError as error:  # None or text among numbers
+        raise DataError(
+            "labels of one kind, none of them missing",
+            got=error,
+            todo="Drop the rows without a label, or write the labels as text.",
+        ) from error
     for label in distinct.tolist():
         codes.setdefault(label, len(codes))
     if len(codes) > MOST_LABELS:
         raise DataError(
-            WHO,
-            needs=f"at most {MOST_LABELS} different labels",
+            f"at most {MOST_LABELS} different labels",
             got="more",
             todo="Pass {option} with the column of the classes.",
             option="label",
@@ -180,8 +249,7 @@ def _of_tables(tables: Any, options: ReadOptions) -> Iterator[Chunk]:
         names = list(table.schema.names)
         if label not in names:
             raise DataError(
-                WHO,
-                needs="a label column",
+                "a label column",
                 got=repr(label),
                 todo=f"Pass {{option}} with one of {', '.join(map(str, names[:10]))}.",
                 option="label",
@@ -203,8 +271,7 @@ def _numbers(column: Any, name: str) -> Array:
     values = _plain(column)
     if values.dtype.kind not in "biuf":
         raise DataError(
-            WHO,
-            needs="columns of numbers",
+            "columns of numbers",
             got=f"{values.dtype} in {name!r}",
             todo="Encode text first, or leave the column out.",
         )

@@ -1,9 +1,31 @@
-"""Finding rows that are equal, so that a row of weight k can count as k rows."""
+"""Compressed rows: whether they are well formed, and which of them are equal."""
 
 from __future__ import annotations
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
+
+
+@kernel
+def first_bad_row(indptr: Array, indices: Array, n_columns: int) -> int:
+    """The first row whose pointers fall, or whose columns are out of range or order; -1 if none.
+
+    Both arrays are unsigned, so that a negative number is one out of range.
+    """
+    if indptr[0] != 0:
+        return 0
+    n_rows, n_entries = len(indptr) - 1, len(indices)
+    for i in range(n_rows):
+        start, stop = indptr[i], indptr[i + 1]
+        if stop < start or stop > n_entries:
+            return i
+        least = 0  # the least column that may follow
+        for k in range(start, stop):
+            j = int(indices[k])
+            if j < least or j >= n_columns:
+                return i
+            least = j + 1
+    return -1 if indptr[n_rows] == n_entries else n_rows
 
 
 @kernel
