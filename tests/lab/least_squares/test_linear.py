@@ -107,3 +107,15 @@ def test_bad_input_is_named():
         lasso(A, b)
     with pytest.raises(ParameterError, match="strengths"):
         tikhonov(A, b, [-1.0])
+
+
+@pytest.mark.parametrize(("tall", "high"), [(1e-6, 1e6), (1e7, 1.0), (1.0, 1e-9)])
+def test_the_lasso_travels_with_its_units(tall, high):
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(30, 5)), rng.normal(size=30)
+    unit = tall * high
+    wanted, x = lasso(A, b, strength=3.0), lasso(tall * A, high * b, strength=3.0 * unit)
+    np.testing.assert_allclose(x * tall / high, wanted, atol=1e-9)
+    limit = 0.5 * np.abs(wanted).sum()
+    wanted, x = lasso(A, b, length=limit), lasso(tall * A, high * b, length=limit * high / tall)
+    np.testing.assert_allclose(x * tall / high, wanted, atol=1e-9)

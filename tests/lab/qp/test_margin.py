@@ -1,13 +1,15 @@
 """Maximum margins: primal, dual and chunks agree; what cannot be separated is said."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 
-from auctor.core.errors import DataError
+from auctor.core.errors import AuctorError, ConvergenceWarning, DataError
+from auctor.lab.least_squares import lasso
 from auctor.lab.qp import (
     QpStatus,
     QuadraticProgram,
@@ -197,3 +199,57 @@ def test_the_twist_decides_whether_angles_separate_the_swiss_roll(seed):
             assert (rows @ found.x).min() > 1.0 - 1e-9
         else:
             assert np.abs(rows.T @ found.multipliers).max() < 1e-8 * found.multipliers.sum()
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize(("shift", "scale"), [(1e5, 1.0), (1e8, 1.0), (0.0, 1e-7), (-1e3, 1e7)])
+def test_margins_travel_with_the_rows(form, shift, scale):
+    """``x = shift + scale z`` has the margin of z: ``w = v / scale``, prices by ``1 / scale^2``."""
+    Z, y = two_clouds(0, 50, 0.2)
+    # Both margins see the same rows: those that are left after rounding.
+    X = shift + scale * Z
+    Z = (X - shift) / scale
+    near, far = hard_margin(Z, y), hard_margin(X, y, form=form)
+    assert (y * far.decision_function(X)).min() > 1.0 - 1e-6
+    np.testing.assert_allclose(far.coef * scale, near.coef, rtol=1e-6)
+    assert far.value == pytest.approx(near.value / scale**2, rel=1e-6)
+    y = np.where(np.arange(y.size) % 9, y, -y)
+    soft, other = soft_margin(Z, y, C=2.0), soft_margin(X, y, C=2.0 / scale**2, form=form)
+    assert other.value == pytest.approx(soft.value / scale**2, rel=1e-6)
+    np.testing.assert_allclose(other.coef * scale, soft.coef, rtol=1e-5)
+
+
+def test_classes_that_only_rounding_separates_are_refused():
+    X = 1e5 + np.repeat(np.linspace(0.0, 1.0, 10), 2)[:, None]
+    with pytest.raises(DataError, match="hard_margin needs classes that a hyperplane separates"):
+        hard_margin(X, np.tile([-1.0, 1.0], 10))
+
+
+def test_a_program_that_stops_early_is_said(monkeypatch):
+    X, y = two_clouds(2, 20, 1.0)
+    early = partial(solve, max_iter=2)
+    monkeypatch.setattr("auctor.lab.qp.margin.solve", early)
+    with pytest.warns(ConvergenceWarning, match="soft_margin leaves the optimality conditions"):
+        soft_margin(X, y)
+    monkeypatch.setattr("auctor.lab.qp.margin.EXACT_ROUNDS", 0)
+    with pytest.warns(ConvergenceWarning, match="svm_dual leaves"):
+        svm_dual(X @ X.T, y, C=1.0)
+    monkeypatch.setattr("auctor.lab.least_squares.linear.solve_program", early)
+    with pytest.warns(ConvergenceWarning, match="lasso leaves"):
+        lasso(X, y, strength=0.1)
+
+
+@pytest.mark.parametrize(
+    ("K", "C", "words"),
+    [
+        (np.eye(4), -1.0, "C finite and above 0; got -1"),
+        (np.eye(4), np.nan, "C finite and above 0; got nan"),
+        (np.eye(4), [1.0, 2.0, 0.0, 1.0], "C finite and above 0; got 0"),
+        (np.diag([1.0, 1.0, 1.0, -2.0]), 1.0, "semi-definite kernel; got the eigenvalue -2"),
+        (np.triu(np.ones((4, 4))), 1.0, "symmetric kernel; got a difference of 1"),
+        (np.full((4, 4), np.nan), 1.0, "finite kernel values"),
+    ],
+)
+def test_a_dual_that_is_no_program_is_refused(K, C, words):
+    with pytest.raises(AuctorError, match=words):
+        svm_dual(K, [-1.0, 1.0, -1.0, 1.0], C=C)

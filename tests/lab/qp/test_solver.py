@@ -161,6 +161,33 @@ def test_rows_of_any_scale_and_rows_of_zeros():
     assert solve(never).status is QpStatus.INFEASIBLE
 
 
+def test_sizes_of_rows_and_variables_do_not_matter():
+    # Rows of lengths 1 and 1e-16 both count.
+    apart = QuadraticProgram(np.eye(2), [0.0, 0.0], [[1e8, 0.0], [0.0, 1e-8]], [1e8, 1e-8])
+    np.testing.assert_allclose(solve(apart).x, [1.0, 1.0], atol=1e-12)
+    tiny = QuadraticProgram(np.eye(1), [0.0], [[1e-200]], [1e-200])
+    np.testing.assert_allclose(solve(tiny).x, [1.0], atol=1e-12)
+    # A small curvature bounds the objective.
+    flat = solve(QuadraticProgram(np.diag([1.0, 1e-13]), [-1.0, -1.0]))
+    assert flat.converged
+    np.testing.assert_allclose(flat.x, [1.0, 1e13], rtol=1e-9)
+    scale = 10.0 ** np.random.default_rng(1).uniform(-5, 5, 8)
+    for seed in range(20):
+        program = random_program(seed, "definite", d=8)
+        other = QuadraticProgram(
+            program.G * scale * scale[:, None], program.c * scale, program.A * scale, program.b
+        )
+        np.testing.assert_allclose(scale * solve(other).x, solve(program).x, atol=1e-7)
+
+
+def test_programs_of_no_variables():
+    found = solve(QuadraticProgram(np.zeros((0, 0)), []))
+    assert (found.converged, found.value, found.x.size) == (True, 0.0, 0)
+    never = solve(QuadraticProgram(np.zeros((0, 0)), [], np.zeros((2, 0)), [-1.0, 2.0]))
+    assert never.status is QpStatus.INFEASIBLE
+    assert never.multipliers.tolist() == [0.0, 2.0]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_farkas_exactly_one_alternative(seed):
     """g is a mixture of rows, or some direction along the rows goes down; never both."""

@@ -10,12 +10,8 @@ from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
 #: Largest violation of a row of length one at a point that counts as feasible, relative to 1 + the
-#: size of its limit and of x. Far above rounding errors, below the tolerances of KKT tests. Set by
-#: hand.
+#: sizes of its limit and of its terms: above rounding errors, below the tolerances of KKT tests.
 FEASIBLE = 1e-11
-#: A row shorter than this share of the longest one counts as zero: some 50 times machine epsilon.
-#: Set by hand.
-EMPTY_ROW = 1e-14
 
 
 @kernel
@@ -25,19 +21,16 @@ def unit_rows(rows: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatAr
     A row of zeros is kept, with length 1: either every point satisfies it or none does.
     """
     m, d = rows.shape
-    norm = np.empty(m)
-    longest = 0.0
+    A, b, norm = np.zeros((m, d)), np.empty(m), np.ones(m)
     for i in range(m):
-        total = 0.0
+        # Squares of entries divided by the largest neither overflow nor vanish.
+        largest, total = 0.0, 0.0
         for j in range(d):
-            total += rows[i, j] * rows[i, j]
-        norm[i] = math.sqrt(total)
-        longest = max(longest, norm[i])
-    A, b = np.zeros((m, d)), np.empty(m)
-    for i in range(m):
-        if norm[i] <= EMPTY_ROW * longest:
-            norm[i] = 1.0
-        else:
+            largest = max(largest, abs(rows[i, j]))
+        if largest > 0.0:
+            for j in range(d):
+                total += (rows[i, j] / largest) ** 2
+            norm[i] = largest * math.sqrt(total)
             for j in range(d):
                 A[i, j] = rows[i, j] / norm[i]
         b[i] = limits[i] / norm[i]
@@ -48,16 +41,14 @@ def unit_rows(rows: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatAr
 def shortfall(A: FloatArray, b: FloatArray, n_equal: int, x: FloatArray) -> FloatArray:
     """Violation of each row of length one at x; 0 where it is not above rounding error."""
     m, d = A.shape
-    largest = 0.0
-    for j in range(d):
-        largest = max(largest, abs(x[j]))
     missed = np.empty(m)
     for i in range(m):
-        slack = -b[i]
+        slack, size = -b[i], 1.0 + abs(b[i])
         for j in range(d):
             slack += A[i, j] * x[j]
+            size += abs(A[i, j] * x[j])
         miss = abs(slack) if i < n_equal else max(-slack, 0.0)
-        missed[i] = miss if miss > FEASIBLE * (1.0 + abs(b[i]) + largest) else 0.0
+        missed[i] = miss if miss > FEASIBLE * size else 0.0
     return missed
 
 

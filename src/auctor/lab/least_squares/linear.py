@@ -12,10 +12,11 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from auctor.core.checks import check_real, check_vector
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as
 from auctor.core.types import FloatArray
 from auctor.lab.qp import QuadraticProgram
 from auctor.lab.qp import solve as solve_program
+from auctor.lab.qp.solver import settled
 
 #: Machine epsilon: singular values, or pivots of a QR factorisation, below this times the larger
 #: dimension times the largest count as zero, as in `numpy.linalg.matrix_rank`.
@@ -150,6 +151,7 @@ def tikhonov(A: Any, b: Any, strengths: Any) -> FloatArray:
     return x[0] if np.ndim(strengths) == 0 else x
 
 
+@speaks_as("lasso")
 def lasso(A: Any, b: Any, *, strength: float | None = None, length: float | None = None) -> Any:
     """The lasso as a quadratic program, exact up to rounding error; for small problems.
 
@@ -191,18 +193,27 @@ def lasso(A: Any, b: Any, *, strength: float | None = None, length: float | None
         )
     matrix, right = _read("lasso", A, b)
     d = matrix.shape[1]
-    # With x = p - q and p, q >= 0, |x|_1 = sum p + sum q is linear.
+    # With x = p - q and p, q >= 0, |x|_1 = sum p + sum q is linear. Dividing A by its largest entry
+    # a and b by its own, the unit of x is b / a.
+    tall, high = _unit(matrix), _unit(right)
+    matrix, right = matrix / tall, right / high
     gram, slope = matrix.T @ matrix, matrix.T @ right
     G = np.block([[gram, -gram], [-gram, gram]])
     linear = np.concatenate((-slope, slope))
     if strength is not None:
-        linear += check_real("lasso", "strength", strength, low=0.0)
+        linear += check_real("lasso", "strength", strength, low=0.0) / (tall * high)
         program = QuadraticProgram(G, linear, lower=0.0)
     else:
-        limit = check_real("lasso", "length", length, low=0.0)
+        limit = check_real("lasso", "length", length, low=0.0) * tall / high
         program = QuadraticProgram(G, linear, -np.ones((1, 2 * d)), [-limit], lower=0.0)
-    found = solve_program(program, start=np.zeros(2 * d))
-    return found.x[:d] - found.x[d:]
+    parts = settled(solve_program(program, start=np.zeros(2 * d))).x
+    return (parts[:d] - parts[d:]) * (high / tall)
+
+
+def _unit(values: FloatArray) -> float:
+    """The largest size rounded to a power of two, by which dividing rounds nothing."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return float(np.exp2(np.round(np.log2(largest)))) if largest > 0.0 else 1.0
 
 
 def _read(who: str, A: Any, b: Any) -> tuple[FloatArray, FloatArray]:

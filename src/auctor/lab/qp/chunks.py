@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.rng import as_rng
 from auctor.lab.qp.margin import Margin, hard_margin, soft_margin
 
@@ -16,6 +16,7 @@ from auctor.lab.qp.margin import Margin, hard_margin, soft_margin
 MOST_ROUNDS = 1000
 
 
+@speaks_as("by_chunks")
 def by_chunks(
     X: Any,
     y: Any,

@@ -8,19 +8,20 @@ the null space of the active constraints, without a shift of G.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real, check_vector
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_matrix
 from auctor.data.matrices import dense_array
 from auctor.kernel.dual import EXACT_ROUNDS, EXACT_TOL, Dual, solve_matrix
+from auctor.kernel.spectrum import check_kernel_matrix
 from auctor.lab.qp.program import QuadraticProgram
-from auctor.lab.qp.solver import QpStatus, solve
+from auctor.lab.qp.solver import QpStatus, settled, solve
 
 Form = Literal["primal", "dual"]
 
@@ -71,6 +72,40 @@ class Margin:
         return scores
 
 
+@dataclass(frozen=True)
+class _Units:
+    """Rows ``z = (x - centre) / scale``, in which programs lose no digits to the columns' means."""
+
+    centre: FloatArray
+    scale: float
+
+    @classmethod
+    def of(cls, X: FloatArray) -> _Units:
+        centre = X.mean(axis=0)
+        largest = float(np.abs(X - centre).max(initial=0.0))
+        # A power of two rounds nothing.
+        scale = float(np.exp2(np.round(np.log2(largest)))) if largest > 0.0 else 1.0
+        return cls(centre, scale)
+
+    def rows(self, X: FloatArray) -> FloatArray:
+        """The rows in these units."""
+        return (X - self.centre) / self.scale
+
+    def back(self, margin: Margin) -> Margin:
+        """The hyperplane in the units of x: ``w = v / scale``, objectives by ``1 / scale^2``."""
+        square = self.scale**2
+        coef = margin.coef / self.scale
+        return replace(
+            margin,
+            coef=coef,
+            intercept=margin.intercept - float(coef @ self.centre),
+            multipliers=margin.multipliers / square,
+            value=margin.value / square,
+            dual_value=margin.dual_value / square,
+        )
+
+
+@speaks_as("hard_margin")
 def hard_margin(X: Any, y: Any, *, form: Form = "primal") -> Margin:
     """The hyperplane with the widest margin between two linearly separable classes.
 
@@ -94,18 +129,25 @@ def hard_margin(X: Any, y: Any, *, form: Form = "primal") -> Margin:
     """
     matrix, labels = _read("hard_margin", X, y)
     check_choice("hard_margin", "form", form, ("primal", "dual"))
+    units = _Units.of(matrix)
+    Z = units.rows(matrix)
     if form == "dual":
-        return _hard_dual(matrix, labels)
-    n, d = matrix.shape
-    rows = labels[:, None] * np.column_stack((matrix, np.ones(n)))
-    found = solve(QuadraticProgram(_ridge(d, 1), np.zeros(d + 1), rows, np.ones(n)))
-    if found.status is QpStatus.INFEASIBLE:
-        raise _inseparable(float(np.linalg.norm(rows.T @ found.multipliers)))
-    return _margin(
-        matrix, labels, found.multipliers, found.x[:d], float(found.x[d]), np.inf, found.n_iter
-    )
+        margin = _hard_dual(Z, labels)
+    else:
+        n, d = Z.shape
+        rows = labels[:, None] * np.column_stack((Z, np.ones(n)))
+        plane = solve(QuadraticProgram(_ridge(d, 1), np.zeros(d + 1), rows, np.ones(n)))
+        if plane.status is QpStatus.INFEASIBLE:
+            raise _inseparable(float(np.linalg.norm(rows.T @ plane.multipliers)))
+        settled(plane)
+        coef, intercept = plane.x[:d], float(plane.x[d])
+        margin = _margin(Z, labels, plane.multipliers, coef, intercept, np.inf, plane.n_iter)
+    if not (labels * margin.decision_function(Z) > 0.0).all():
+        raise _inseparable(float(np.linalg.norm(Z.T @ (labels * margin.multipliers))))
+    return units.back(margin)
 
 
+@speaks_as("soft_margin")
 def soft_margin(X: Any, y: Any, *, C: float = 1.0, form: Form = "primal") -> Margin:
     """The hyperplane of a soft-margin support vector machine.
 
@@ -128,25 +170,32 @@ def soft_margin(X: Any, y: Any, *, C: float = 1.0, form: Form = "primal") -> Mar
     matrix, labels = _read("soft_margin", X, y)
     check_real("soft_margin", "C", C, low=0.0, open_low=True)
     check_choice("soft_margin", "form", form, ("primal", "dual"))
+    units = _Units.of(matrix)
+    Z = units.rows(matrix)
+    price = C * units.scale**2
+    n, d = Z.shape
     if form == "dual":
-        multipliers, intercept, steps = svm_dual(matrix @ matrix.T, labels, C=C)
-        coef = matrix.T @ (labels * multipliers)
-        return _margin(matrix, labels, multipliers, coef, intercept, C, steps)
-    n, d = matrix.shape
-    signed = labels[:, None] * np.column_stack((matrix, np.ones(n)))
+        caps = np.full(n, price)
+        multipliers, intercept, steps = _solve_dual(Z @ Z.T, labels, caps)
+        coef = Z.T @ (labels * multipliers)
+        return units.back(_margin(Z, labels, multipliers, coef, intercept, price, steps))
+    signed = labels[:, None] * np.column_stack((Z, np.ones(n)))
     program = QuadraticProgram(
         _ridge(d, n + 1),
-        np.concatenate((np.zeros(d + 1), np.full(n, C))),
+        np.concatenate((np.zeros(d + 1), np.full(n, price))),
         np.block([[signed, np.eye(n)], [np.zeros((n, d + 1)), np.eye(n)]]),
         np.concatenate((np.ones(n), np.zeros(n))),
     )
     # w = 0, b = 0 with a slack of 1 for every row is feasible.
-    found = solve(program, start=np.concatenate((np.zeros(d + 1), np.ones(n))))
-    return _margin(
-        matrix, labels, found.multipliers[:n], found.x[:d], float(found.x[d]), C, found.n_iter
+    plane = solve(program, start=np.concatenate((np.zeros(d + 1), np.ones(n))))
+    settled(plane)
+    coef, intercept = plane.x[:d], float(plane.x[d])
+    return units.back(
+        _margin(Z, labels, plane.multipliers[:n], coef, intercept, price, plane.n_iter)
     )
 
 
+@speaks_as("svm_dual")
 def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float, int]:
     """Solve the dual of a support vector machine for any kernel matrix.
 
@@ -183,23 +232,30 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
             todo="Pass the kernel of the training rows with themselves.",
         )
     caps = np.array(np.broadcast_to(np.asarray(C, dtype=np.float64), labels.shape))
+    if not (np.isfinite(caps) & (caps > 0.0)).all():
+        raise ParameterError(
+            "{option} finite and above 0",
+            got=f"{caps[~(np.isfinite(caps) & (caps > 0.0))][0]:g}",
+            todo="Drop rows that should not count.",
+            option=Option("C", bare=True),
+        )
+    check_kernel_matrix(matrix)
+    return _solve_dual(matrix, labels, caps)
+
+
+def _solve_dual(K: FloatArray, y: FloatArray, caps: FloatArray) -> tuple[FloatArray, float, int]:
+    """The dual by pair steps and exact steps; by the active-set method if these do not end."""
     # In b = y a the bounds are [0, C] for positives and [-C, 0] for negatives, and sum b = 0.
-    low, high = np.where(labels > 0, 0.0, -caps), np.where(labels > 0, caps, 0.0)
-    dual = Dual(labels, low, high, np.arange(labels.size))
-    found = solve_matrix(matrix, dual, EXACT_TOL, EXACT_ROUNDS)
-    if not found.converged:
-        return _general_dual(matrix, labels, caps)
-    return labels * found.beta, found.intercept, found.n_iter
-
-
-def _general_dual(K: FloatArray, y: FloatArray, caps: FloatArray) -> tuple[FloatArray, float, int]:
-    """The dual by the general active-set method: slower, but it always terminates."""
+    low, high = np.where(y > 0, 0.0, -caps), np.where(y > 0, caps, 0.0)
+    solution = solve_matrix(K, Dual(y, low, high, np.arange(y.size)), EXACT_TOL, EXACT_ROUNDS)
+    if solution.converged:
+        return y * solution.beta, solution.intercept, solution.n_iter
     program = QuadraticProgram(
         K * y * y[:, None], -np.ones(y.size), E=y[None, :], e=[0.0], lower=0.0, upper=caps
     )
-    found = solve(program, start=np.zeros(y.size))
+    exact = settled(solve(program, start=np.zeros(y.size)))
     # The multiplier of y'a = 0 is minus the intercept.
-    return found.x, float(-found.multipliers[0]), found.n_iter
+    return exact.x, float(-exact.multipliers[0]), exact.n_iter
 
 
 def _hard_dual(X: FloatArray, y: FloatArray) -> Margin:
@@ -208,11 +264,12 @@ def _hard_dual(X: FloatArray, y: FloatArray) -> Margin:
     program = QuadraticProgram(
         signed @ signed.T, -np.ones(y.size), E=y[None, :], e=[0.0], lower=0.0
     )
-    found = solve(program, start=np.zeros(y.size))
-    if found.status is QpStatus.UNBOUNDED and found.ray is not None:
-        raise _inseparable(float(np.linalg.norm(signed.T @ found.ray)))
-    coef = signed.T @ found.x
-    return _margin(X, y, found.x, coef, -found.multipliers[0], np.inf, found.n_iter)
+    dual = solve(program, start=np.zeros(y.size))
+    if dual.status is QpStatus.UNBOUNDED and dual.ray is not None:
+        raise _inseparable(float(np.linalg.norm(signed.T @ dual.ray)))
+    settled(dual)
+    coef = signed.T @ dual.x
+    return _margin(X, y, dual.x, coef, -dual.multipliers[0], np.inf, dual.n_iter)
 
 
 def _margin(

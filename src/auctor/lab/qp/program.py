@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpocon
 
 from auctor.core.checks import check_matrix, check_vector
 from auctor.core.errors import DataError, Option
@@ -15,10 +16,9 @@ from auctor.core.types import FloatArray
 #: Negative eigenvalue of G, as a share of the largest in absolute value, up to which it counts as
 #: zero: above the rounding error of products such as X'X.
 NEGATIVE_SHARE = 1e-10
-#: Smallest pivot of the Cholesky factor, as a share of the largest, for which G counts as positive
-#: definite. Its square, 1e-12, is a few thousand times machine epsilon: below, G may be singular up
-#: to rounding error.
-SMALLEST_PIVOT = 1e-6
+#: Smallest reciprocal condition number for which G counts as positive definite: a few thousand
+#: times machine epsilon, below which G may be singular up to rounding error.
+SMALLEST_RECIPROCAL = 1e-12
 #: Difference between G and its transpose, as a share of its largest entry, up to which G counts as
 #: symmetric: above the rounding error of products.
 ASYMMETRY = 1e-10
@@ -67,7 +67,8 @@ class QuadraticProgram:
         self.c = check_vector(WHO, "c", c)
         d = self.c.size
         self.G = check_matrix(WHO, "G", G, rows=d, columns=d)
-        self._factor = _convex_factor(self.G)
+        self.units = _units(np.diag(self.G))
+        self._factor = _convex_factor(self.G, self.units)
         self.A, self.b = _side("A", A, "b", b, d)
         self.E, self.e = _side("E", E, "e", e, d)
         self.lower, self.upper = (
@@ -120,7 +121,8 @@ class QuadraticProgram:
         """Minimiser without constraints if G is positive definite, otherwise zero."""
         if self._factor is None:
             return np.zeros(self.size)
-        lowest: FloatArray = cho_solve((self._factor, True), -self.c, check_finite=False)
+        step = cho_solve((self._factor, True), -self.c * self.units, check_finite=False)
+        lowest: FloatArray = self.units * step
         return lowest
 
     def value(self, x: FloatArray) -> float:
@@ -226,8 +228,28 @@ def _bound(name: str, value: Any, d: int, none: float) -> FloatArray:
     return bound
 
 
-def _convex_factor(G: FloatArray) -> FloatArray | None:
-    """Cholesky factor of G, None if G is singular; an error if G has a negative eigenvalue."""
+def _units(curvature: FloatArray) -> FloatArray:
+    """Units of the variables in which all that have curvature have about the same, at most 1.
+
+    They are powers of two, so that scaling rounds nothing. Variables without curvature take the
+    mean unit of the others.
+    """
+    curved = curvature > 0.0
+    # A linear program keeps its units.
+    if not curved.any():
+        return np.ones(curvature.size)
+    exponent = np.zeros(curvature.size)
+    exponent[curved] = np.round(-0.5 * np.log2(curvature[curved]))
+    exponent[~curved] = np.round(exponent[curved].mean())
+    units: FloatArray = np.exp2(exponent - exponent.max())
+    return units
+
+
+def _convex_factor(G: FloatArray, units: FloatArray) -> FloatArray | None:
+    """Cholesky factor of G with its variables in ``units``, or None if G is singular.
+
+    Raises `DataError` if G has a negative eigenvalue.
+    """
     if np.abs(G - G.T).max(initial=0.0) > ASYMMETRY * np.abs(G).max(initial=0.0):
         raise DataError(
             WHO,
@@ -236,9 +258,12 @@ def _convex_factor(G: FloatArray) -> FloatArray | None:
             todo="Pass (G + G.T) / 2.",
         )
     try:
-        factor = np.asarray(np.linalg.cholesky(G), dtype=np.float64)
-        pivots = np.diag(factor)
-        return factor if pivots.min() > SMALLEST_PIVOT * pivots.max() else None
+        scaled = G * units * units[:, None]
+        factor = np.asarray(np.linalg.cholesky(scaled), dtype=np.float64)
+        if not G.size:
+            return factor
+        reciprocal, _ = dpocon(factor, np.linalg.norm(scaled, 1), uplo="L")
+        return factor if reciprocal > SMALLEST_RECIPROCAL else None
     except np.linalg.LinAlgError:
         values = np.linalg.eigvalsh(G)
         if values[0] < -NEGATIVE_SHARE * max(values[-1], -values[0]):

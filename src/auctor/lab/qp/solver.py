@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int, check_vector
-from auctor.core.errors import DataError
+from auctor.core.errors import ConvergenceWarning, DataError, warn
 from auctor.core.types import FloatArray, IntArray
 from auctor.lab.kernels.active_set import OPTIMAL, UNBOUNDED, active_set
 from auctor.lab.kernels.phase_one import FEASIBLE, shortfall, unit_rows, with_shortfall
@@ -81,18 +81,33 @@ class QpSolution:
 
 
 @dataclass(frozen=True)
-class _UnitRows:
-    """The constraints with rows of length one; multipliers are divided by ``norm`` at the end."""
+class _Scaled:
+    """The program in units of its own: ``x = scale * z``, and constraints of length one in z.
 
+    The multipliers of the program are those of the scaled rows divided by ``norm``.
+    """
+
+    G: FloatArray
+    c: FloatArray
     A: FloatArray
     b: FloatArray
-    norm: FloatArray
     n_equal: int
+    norm: FloatArray
+    scale: FloatArray
 
     @classmethod
-    def of(cls, program: QuadraticProgram) -> _UnitRows:
-        A, b, norm = unit_rows(program.rows, program.limits)
-        return cls(A, b, norm, program.n_equal)
+    def of(cls, program: QuadraticProgram) -> _Scaled:
+        scale = program.units
+        A, b, norm = unit_rows(program.rows * scale, program.limits)
+        return cls(
+            program.G * scale * scale[:, None],
+            program.c * scale,
+            A,
+            b,
+            program.n_equal,
+            norm,
+            scale,
+        )
 
     def missed(self, x: FloatArray) -> FloatArray:
         """Violation of each constraint at x; violations within rounding error are 0."""
@@ -141,12 +156,14 @@ def solve(
         working = start.working if working is None else working
         start = start.x
     x = program.lowest if start is None else check_vector("solve", "start", start, size=d)
-    x = x.copy()
-    rows = _UnitRows.of(program)
+    if d == 0:
+        return _without_variables(program)
+    rows = _Scaled.of(program)
+    x = x / rows.scale
     held = _check_working(working, rows)
     # Phase 1: a feasible point, or multipliers that prove that there is none.
     strict = program.strictly_convex and start is None
-    objective = _Quadratic(program.G, program.c) if strict else None
+    objective = _Quadratic(rows.G, rows.c) if strict else None
     first = _feasible(rows, x, held, most, objective)
     if first.multipliers is not None:
         proved = first.steps < most and float(rows.b @ first.multipliers) > 0.0
@@ -157,7 +174,7 @@ def solve(
     slots[: first.working.size] = first.working
     weight, before = np.zeros(d), x.copy()
     code, size, steps = active_set(
-        program.G, program.c, rows.A, rows.b, rows.n_equal, x, slots, first.working.size, weight,
+        rows.G, rows.c, rows.A, rows.b, rows.n_equal, x, slots, first.working.size, weight,
         most - first.steps, True,
     )  # fmt: skip
     done = _First(x, slots[:size], None, first.steps + steps)
@@ -168,6 +185,24 @@ def solve(
     multipliers[slots[:size][real]] = weight[:size][real]
     status = QpStatus.OPTIMAL if code == OPTIMAL else QpStatus.MAX_ITER
     return _solution(program, rows, x, multipliers, slots[:size][real], status, done)
+
+
+def settled(solution: QpSolution) -> QpSolution:
+    """The solution of a program that has one, with a warning if it is not optimal.
+
+    Raises
+    ------
+    DataError
+        If rounding errors make the program infeasible or unbounded.
+    """
+    advice = "Scale the columns, or drop columns that nearly depend on others."
+    if solution.status is QpStatus.MAX_ITER:
+        late = f"violated by {solution.residual.largest:.3g} after {solution.n_iter} steps"
+        warn(ConvergenceWarning(does=f"leaves the optimality conditions {late}", todo=advice))
+    elif solution.status is not QpStatus.OPTIMAL:
+        status = solution.status.name.lower()
+        raise DataError("columns of comparable sizes", got=f"an {status} program", todo=advice)
+    return solution
 
 
 def find_feasible(program: QuadraticProgram, *, start: Any = None) -> QpSolution:
@@ -212,7 +247,7 @@ class _First:
 
 
 def _feasible(
-    rows: _UnitRows, x: FloatArray, held: IntArray, most: int, objective: _Quadratic | None
+    rows: _Scaled, x: FloatArray, held: IntArray, most: int, objective: _Quadratic | None
 ) -> _First:
     """Phase 1: from x to a feasible point, or multipliers that prove that there is none.
 
@@ -240,7 +275,7 @@ def _feasible(
 
 
 def _elastic(
-    rows: _UnitRows,
+    rows: _Scaled,
     x: FloatArray,
     missed: FloatArray,
     objective: _Quadratic,
@@ -269,7 +304,7 @@ def _elastic(
     return _First(x, slots[real], multipliers, steps if code == OPTIMAL else most)
 
 
-def _meet_equations(rows: _UnitRows, x: FloatArray) -> FloatArray | None:
+def _meet_equations(rows: _Scaled, x: FloatArray) -> FloatArray | None:
     """Move x to the nearest point that satisfies the equations, in place.
 
     Returns multipliers that prove infeasibility if there is none, otherwise None.
@@ -287,7 +322,7 @@ def _meet_equations(rows: _UnitRows, x: FloatArray) -> FloatArray | None:
     return multipliers
 
 
-def _check_working(working: Any, rows: _UnitRows) -> IntArray:
+def _check_working(working: Any, rows: _Scaled) -> IntArray:
     """The rows of a warm start without the equations, which are always active."""
     if working is None:
         return np.zeros(0, dtype=np.int64)
@@ -306,7 +341,7 @@ def _check_working(working: Any, rows: _UnitRows) -> IntArray:
 
 def _solution(
     program: QuadraticProgram,
-    rows: _UnitRows,
+    rows: _Scaled,
     x: FloatArray,
     multipliers: FloatArray,
     working: IntArray,
@@ -314,8 +349,8 @@ def _solution(
     done: _First,
     ray: FloatArray | None = None,
 ) -> QpSolution:
-    """The solution with multipliers in the units of the program's rows."""
-    weight = multipliers / rows.norm
+    """The solution in the units of the program's variables and rows."""
+    weight, x = multipliers / rows.norm, rows.scale * x
     return QpSolution(
         x=x,
         value=program.value(x),
@@ -324,5 +359,20 @@ def _solution(
         status=status,
         n_iter=done.steps,
         program=program,
-        ray=ray,
+        ray=None if ray is None else rows.scale * ray,
+    )
+
+
+def _without_variables(program: QuadraticProgram) -> QpSolution:
+    """The answer for a program of no variables, whose rows are all ``0 >= limit``."""
+    missed, k = program.limits.copy(), program.n_equal
+    missed[k:] = np.maximum(missed[k:], 0.0)
+    return QpSolution(
+        x=np.zeros(0),
+        value=0.0,
+        multipliers=missed,
+        working=np.zeros(0, dtype=np.int64),
+        status=QpStatus.INFEASIBLE if missed.any() else QpStatus.OPTIMAL,
+        n_iter=0,
+        program=program,
     )
