@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, SVR
 
-from auctor.core.errors import ConvergenceWarning
+from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.types import Target
 from auctor.fit.class_pairs import ClassPairs
 from auctor.fit.targets import Rows
@@ -78,3 +78,50 @@ def test_two_classes_have_one_score(multiclass):
     assert pairs.scored == [1]
     assert len(pairs.pairs) == 1
     np.testing.assert_array_equal(pairs.scores(np.ones((4, 1))), np.ones((4, 1)))
+
+
+def sigmoid(A, B):
+    """The kernel ``tanh(a'b - 1)``, which is not positive semi-definite."""
+    return np.tanh(A @ B.T - 1.0)
+
+
+@pytest.mark.parametrize("precomputed", [True, False])
+def test_an_indefinite_kernel_of_many_rows_is_refused_by_its_eigenvalue(precomputed):
+    X, codes = rings(1200)
+    lowest = np.linalg.eigvalsh(sigmoid(X, X))[0]
+    given = KernelClassifierParameters("precomputed" if precomputed else sigmoid)
+    rows = Rows(sigmoid(X, X) if precomputed else X, np.arange(2), codes % 2)
+    with pytest.raises(DataError, match=f"the eigenvalue {lowest:.6g}"):
+        train_kernel_classifier("here", given, rows)
+    given = KernelRegressorParameters("precomputed" if precomputed else sigmoid, loss="squared")
+    with pytest.raises(DataError, match=f"the eigenvalue {lowest:.6g}"):
+        train_kernel_regressor("here", given, rows.matrix, Target(X[:, 0], None))
+
+
+@pytest.mark.parametrize("n", [60, 1200])
+def test_a_kernel_that_is_not_symmetric_is_refused(n):
+    X, codes = rings(n)
+    given = KernelClassifierParameters(lambda A, B: A @ B.T + A[:, :1])
+    with pytest.raises(DataError, match="a symmetric kernel; got a difference of"):
+        train_kernel_classifier("here", given, Rows(X, np.arange(2), codes % 2))
+    # Single precision is no lack of symmetry, and its rounding errors no eigenvalue.
+    K = (X @ X.T).astype(np.float32)
+    given = KernelClassifierParameters("precomputed", tol=1e-2)
+    trained = train_kernel_classifier("here", given, Rows(K, np.arange(2), codes % 2))
+    assert trained.warnings == []
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+def test_kernels_of_few_features_are_solved_exactly(C):
+    """Pair steps crawl along the many directions without curvature; joint steps end them."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(700, 12))
+    codes = (X[:, 0] + 0.8 * rng.normal(size=700) > 0).astype(int)
+    given = KernelClassifierParameters("linear", C=C)
+    trained = train_kernel_classifier("here", given, Rows(X, np.arange(2), codes))
+    assert trained.warnings == []
+    assert trained.gap < 1e-10
+    y, scores = 2.0 * codes - 1.0, trained.model.scores(X).ravel()
+    coef = trained.model.coef.ravel() @ X[trained.support]
+    primal = 0.5 * coef @ coef + C * np.maximum(1.0 - y * scores, 0.0).sum()
+    assert primal == pytest.approx(trained.solutions[0].value, rel=1e-9)

@@ -16,9 +16,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernel.cache import RowCache
+from auctor.kernel.spectrum import indefinite
 from auctor.kernels.descent.pairs import gather, polish, solve_pairs, subtract_rows
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 
@@ -40,8 +40,13 @@ INDEFINITE = 1e-6
 #: Largest violation of the optimality conditions of a solve with the whole kernel matrix, in units
 #: of the margin. Set by hand: far above rounding error, far below what changes a prediction.
 EXACT_TOL = 1e-9
-#: Rounds of pair steps and exact steps of such a solve. Usually one or two are enough; set by hand.
-EXACT_ROUNDS = 10
+#: Rounds of pair steps and joint steps of such a solve. Usually one or two are enough; kernels of
+#: few features may need a hundred.
+EXACT_ROUNDS = 300
+#: Most pair steps per variable in the first round of such a solve: they find the free variables.
+PAIRS_FIRST = 20
+#: Most pair steps in a later round: they release variables that the joint steps left at a bound.
+PAIRS_LATER = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,23 +144,22 @@ def judge(dual: Dual, beta: FloatArray, slope: FloatArray, tol: float, work: Arr
 def solve_matrix(K: FloatArray, dual: Dual, tol: float, max_rounds: int) -> DualSolution:
     """Solve with the whole kernel matrix in memory, usually to rounding error.
 
-    Pair steps find the free variables; then one linear system solves for all of these at once.
+    Pair steps find the free variables; linear systems then solve for all of these at once.
     """
     wide = np.ascontiguousarray(K[np.ix_(dual.row_of, dual.row_of)])
     m = dual.target.size
     beta, slope = np.zeros(m), dual.target.copy()
-    steps, done = 0, False
+    steps, done, most = 0, False, PAIRS_FIRST * m
     for _ in range(max_rounds):
-        steps += solve_pairs(wide, dual.low, dual.high, beta, slope, tol, 20 * m)
+        steps += solve_pairs(wide, dual.low, dual.high, beta, slope, tol, most)
+        most = PAIRS_LATER
         done = polish(wide, dual.target, dual.low, dual.high, beta, slope, tol)
         if done:
             break
     return judge(dual, beta, slope, tol, np.array([steps, K.shape[0]]))
 
 
-def solve_blocks(
-    cache: RowCache, dual: Dual, tol: float, max_rounds: int, who: str
-) -> DualSolution:
+def solve_blocks(cache: RowCache, dual: Dual, tol: float, max_rounds: int) -> DualSolution:
     """Solve on blocks of variables until the violation is at most ``tol``."""
     beta, slope = np.zeros(dual.target.size), dual.target.copy()
     kept, K = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
@@ -179,7 +183,7 @@ def solve_blocks(
         block_tol = max(0.5 * tol, INNER * (upper - lower))
         pairs = solve_pairs(K, low, high, inside, rates, block_tol, PAIRS_EACH * block.size)
         if pairs == 0:  # no pair improves: rounding errors, or an indefinite kernel
-            _check_definite(K, who)
+            _check_definite(K)
             break
         steps += pairs
         change = inside - beta[block]
@@ -253,18 +257,8 @@ def _recomputed(cache: RowCache, dual: Dual, beta: FloatArray) -> FloatArray:
     return slope
 
 
-def _check_definite(K: FloatArray, who: str) -> None:
+def _check_definite(K: FloatArray) -> None:
     """Raise `DataError` if the kernel of a block that cannot improve is indefinite."""
     lowest = float(np.linalg.eigvalsh(K)[0])
     if lowest < -INDEFINITE * float(np.abs(K).max()):
-        raise indefinite(who, lowest)
-
-
-def indefinite(who: str, lowest: float) -> DataError:
-    """The error for a kernel with a negative eigenvalue."""
-    return DataError(
-        who,
-        needs="a positive semi-definite kernel",
-        got=f"the eigenvalue {lowest:.6g}",
-        todo="Use another kernel function, or add its size to the diagonal of the matrix.",
-    )
+        raise indefinite(lowest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from auctor.kernel.dual import (
     EXACT_TOL,
     Dual,
     DualSolution,
-    indefinite,
     solve_blocks,
     solve_matrix,
 )
@@ -32,6 +31,7 @@ from auctor.kernel.points import (
     squared_lengths,
     strips,
 )
+from auctor.kernel.spectrum import check_kernel_matrix
 from auctor.kernels.runtime.parallel import available_threads, quiet_blas, run_tasks
 
 #: Variables of the dual up to which the whole matrix is stored, in float64 (8 MB), and the solution
@@ -45,9 +45,8 @@ RIDGE_ROWS = 20_000
 #: Rows of a chunk of predictions: large enough for fast matrix products, small enough for the cache
 #: with the strips of `points`. Set by hand.
 PREDICTED_ROWS = 1024
-#: Negative eigenvalue of a whole kernel matrix, as a share of its largest entry, from which the
-#: kernel counts as indefinite: far above the rounding error of float64.
-INDEFINITE_SHARE = 1e-8
+#: Most rows of which the whole kernel is checked for negative eigenvalues (512 MB).
+CHECKED_ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +122,21 @@ def whole_matrix(points: Points) -> FloatArray:
     return matrix
 
 
-def check_definite(points: Points, who: str) -> None:
-    """Raise `DataError` if a user's kernel has a negative eigenvalue; only for few points."""
-    if isinstance(points, ProductPoints) or points.size > EXACT_SIZE:
+def check_definite(points: Points) -> None:
+    """Raise `DataError` if a user's kernel is not symmetric or has a negative eigenvalue.
+
+    Of more than `CHECKED_ROWS` points some are checked, evenly spread: a matrix has a negative
+    eigenvalue wherever a part of it has one.
+    """
+    if not isinstance(points, CalledPoints | GivenPoints):
         return
-    K = whole_matrix(points)
-    lowest = float(np.linalg.eigvalsh(K)[0])
-    if lowest < -INDEFINITE_SHARE * float(np.abs(K).max()):
-        raise indefinite(who, lowest)
+    n, count = points.size, min(points.size, CHECKED_ROWS)
+    index = np.arange(count) * n // count
+    part = points if count == n else points.only(index)
+    # Of single precision for rows of single precision, whose rounding errors are no eigenvalues.
+    K = np.empty((count, count), np.float32 if points.matrix.dtype == np.float32 else np.float64)
+    part.against(part.rows(np.arange(count)))(0, count, K)
+    check_kernel_matrix(K)
 
 
 def classification(signs: FloatArray, caps: FloatArray) -> Dual:
@@ -157,10 +163,10 @@ def solve_dual(points: Points, dual: Dual, given: KernelParameters, who: str) ->
             tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), given.tol)
             found = solve_matrix(whole_matrix(points), dual, tol, EXACT_ROUNDS)
             if found.violation <= given.tol:
-                return found
+                return replace(found, converged=True)
         threads = available_threads(given.n_threads)
         cache = RowCache(points, given.cache_bytes, threads, who)
-        return solve_blocks(cache, dual, given.tol, given.max_iter, who)
+        return solve_blocks(cache, dual, given.tol, given.max_iter)
 
 
 def solve_ridge(

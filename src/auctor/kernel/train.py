@@ -238,7 +238,7 @@ def _training_points(
     if isinstance(kernel, str):
         kernel = KERNELS[kernel](given, gamma)
     points = make_points(matrix, kernel, given.tol, who)
-    check_definite(points, who)
+    check_definite(points)
     if kept.size < points.size:
         points = points.only(kept)
     return _Training(points, kept, caps[kept], gamma)

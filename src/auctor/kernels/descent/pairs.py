@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Smallest curvature along a pair, as a share of the sum of its diagonal entries; smaller ones are
@@ -24,6 +24,10 @@ LEAST_CURVATURE = 1e-12
 #: Singular values of the system of the free variables, as a share of the largest, that count as
 #: zero: a few hundred times machine epsilon.
 DEPENDENT = 1e-13
+#: Part of the slopes, as a share of their spread, that a joint step may leave at its maximum.
+INCONSISTENT = 1e-6
+#: Most joint steps of the free variables before pairs are tried again.
+MOST_STEPS = 200
 
 
 @fast_kernel
@@ -108,26 +112,76 @@ def polish(
 ) -> bool:
     """Solve for all free variables at once, in place; whether the result is optimal to ``tol``.
 
-    The variables strictly inside the box are assumed to be the free ones of the solution. If the
-    solution then leaves the box, ``beta`` is not changed; ``slope`` is recomputed in either case.
+    The variables strictly inside the box move together to their maximum. Those that reach a bound
+    on the way stay there, and the others move on. ``slope`` is recomputed at the end.
     """
-    free = np.flatnonzero((beta > low) & (beta < high))
-    size = free.size
-    if size:
-        fixed = beta.copy()
-        fixed[free] = 0.0
-        # KKT system of the free variables: [K 1; 1' 0] (b, intercept) = (target - K fixed, sum).
-        system = np.ones((size + 1, size + 1))
-        system[:size, :size] = K[np.ix_(free, free)]
-        system[size, size] = 0.0
-        wanted = np.append((target - K @ fixed)[free], -fixed.sum() + beta.sum())
-        solved = np.linalg.lstsq(system, wanted, rcond=DEPENDENT)[0][:size]
-        inside = (solved > low[free]) & (solved < high[free])
-        if inside.all() and np.isfinite(solved).all():
-            beta[free] = solved
+    for _ in range(MOST_STEPS):
+        free = np.flatnonzero((beta > low) & (beta < high))
+        slope[:] = target - K @ beta
+        if not free.size:
+            break
+        step, rank, exists = _joint_step(K[np.ix_(free, free)], slope[free], tol)
+        if exists and _move(free, step, 1.0, low, high, beta):
+            break
+        if rank < free.size:
+            _thin_out(K, target, low, high, beta, free, rank)
     slope[:] = target - K @ beta
     rises, falls = slope[beta < high], slope[beta > low]
     return not rises.size or not falls.size or float(rises.max() - falls.min()) <= tol
+
+
+def _joint_step(K: FloatArray, slope: FloatArray, tol: float) -> tuple[FloatArray, int, bool]:
+    """The shortest step to the maximum over the free variables with a constant sum.
+
+    Also the rank of their kernel and whether there is a maximum: a singular K may have none.
+    """
+    size = slope.size
+    # KKT system [K 1; 1' 0] (step, intercept) = (slope, 0), whose rank is one more.
+    system = np.ones((size + 1, size + 1))
+    system[:size, :size], system[size, size] = K, 0.0
+    solved, _, rank, _ = np.linalg.lstsq(system, np.append(slope, 0.0), rcond=DEPENDENT)
+    left = slope - K @ solved[:size] - solved[size]
+    exists = np.abs(left).max() <= max(0.1 * tol, INCONSISTENT * np.ptp(slope))
+    return solved[:size], int(rank) - 1, bool(exists)
+
+
+def _move(
+    index: IntArray, step: FloatArray, longest: float, low: FloatArray, high: FloatArray,
+    beta: FloatArray,
+) -> bool:  # fmt: skip
+    """Take a step of some variables up to the first bound; whether none was in the way."""
+    bound = np.where(step > 0.0, high[index], low[index])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(step == 0.0, np.inf, (bound - beta[index]) / step)
+    first = int(room.argmin())
+    length = min(float(room[first]), longest)
+    if not np.isfinite(length):
+        return True
+    beta[index] = np.clip(beta[index] + length * step, low[index], high[index])
+    if length == longest:
+        return True
+    # A variable that reaches its bound is set to it exactly.
+    beta[index[first]] = bound[first]
+    return False
+
+
+def _thin_out(
+    K: FloatArray, target: FloatArray, low: FloatArray, high: FloatArray, beta: FloatArray,
+    free: IntArray, rank: int,
+) -> None:  # fmt: skip
+    """Move free variables to bounds along directions without curvature until ``rank`` are left.
+
+    Of any ``rank + 1`` free variables some combination changes neither the scores nor the sum.
+    """
+    while free.size > rank:
+        some = free[: rank + 1]
+        # The null vector of [K; 1'] on these variables, in the direction that does not descend.
+        wide = np.vstack((K[np.ix_(free, some)], np.ones(some.size)))
+        flat = np.linalg.svd(wide, full_matrices=False)[2][-1]
+        rise = float((target[some] - K[some] @ beta) @ flat)
+        if _move(some, flat if rise >= 0.0 else -flat, np.inf, low, high, beta):
+            return
+        free = free[(beta[free] > low[free]) & (beta[free] < high[free])]
 
 
 @fast_kernel
