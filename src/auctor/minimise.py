@@ -7,9 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
-from pickle import UnpicklingError
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -20,7 +18,6 @@ from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.problem import Certificate, Point, Problem
-from auctor.problem.frozen import freeze, thaw
 from auctor.problem.needs import Need, describe
 
 #: Parameters in the trace: none are stored, because there may be millions per step.
@@ -51,6 +48,12 @@ class StateLike(Protocol):
     @property
     def stalled(self) -> bool:
         """Whether no further progress is possible."""
+
+    def learned(self) -> object:
+        """What another solve of the same problem can go on with, or ``None``."""
+
+    def resumed(self, learned: object) -> Self:
+        """The state at a new start with what an earlier solve has learned."""
 
 
 S = TypeVar("S", bound=StateLike)
@@ -114,7 +117,7 @@ def minimise(
     on_step: OnStep | None = None,
     rng: int | np.random.Generator | None = None,
     on_failure: str = "warn",
-    state: bytes | None = None,
+    learned: object = None,
 ) -> Solution:
     """Run a solver until the gap meets the tolerance or a limit is reached.
 
@@ -137,9 +140,10 @@ def minimise(
         Random numbers of the solver.
     on_failure : {"warn", "ignore"}
         Whether to warn if the solver stops before the tolerance is met.
-    state : bytes, optional
-        Result of ``Step.freeze`` in an earlier solve of the same problem by the same solver, which
-        is resumed. If the bytes cannot be read, the solve starts at ``w0``.
+    learned : object, optional
+        Result of ``Step.learned`` in an earlier solve of the same problem by the same solver, which
+        goes on at ``w0``. It never decides what is optimal: bounds and gaps are computed again. A
+        solver ignores what does not fit.
 
     Returns
     -------
@@ -167,7 +171,7 @@ def minimise(
     run = _Solve(problem, solver, tol, on_step)
     budget = math.inf if max_seconds is None else max_seconds
     with quiet_blas():
-        status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng), state)
+        status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng), learned)
         solution = run.finish(status)
     if not solution.converged and on_failure == "warn":
         warnings.warn(solution.warning(), stacklevel=2)
@@ -203,12 +207,14 @@ class _Solve:
         max_iter: int,
         max_seconds: float,
         rng: np.random.Generator,
-        frozen: bytes | None = None,
+        learned: object = None,
     ) -> Status:
         """Take steps until a condition ends the solve; returns that condition."""
         try:
             # Step until a status ends the solve; limits are checked between steps.
-            state = self.first_state(w, rng, frozen)
+            state = self.solver.init(self.problem, w, rng)
+            if learned is not None:
+                state = state.resumed(learned)
             status = self.observe(state)
             while status is None:
                 if len(self.steps) > max_iter:
@@ -228,21 +234,6 @@ class _Solve:
             if self.best is None:
                 raise
             return Status.LOST
-
-    def first_state(self, w: FloatArray, rng: np.random.Generator, frozen: bytes | None) -> Any:
-        """The frozen state of an earlier solve if it can be read, otherwise a new one at w."""
-        if frozen is not None:
-            try:
-                kind, state, self.bound = thaw(frozen, self.problem)
-            except UnpicklingError:
-                kind = ""
-            if kind == type(self.solver).__name__:
-                return state
-        return self.solver.init(self.problem, w, rng)
-
-    def freeze(self, state: StateLike) -> bytes | None:
-        """The state and the best lower bound as bytes."""
-        return freeze((type(self.solver).__name__, state, self.bound), self.problem)
 
     def observe(self, state: StateLike) -> Status | None:
         """Record a state; returns a status if the solve is over, otherwise None."""
@@ -313,7 +304,7 @@ class _Solve:
         self.steps.append(replace(step, w=NO_WEIGHTS))
         if self.on_step is None:
             return False
-        return bool(self.on_step(replace(step, freeze=partial(self.freeze, state))))
+        return bool(self.on_step(replace(step, learned=state.learned)))
 
     def finish(self, status: Status) -> Solution:
         """The best point with a gap recomputed there."""

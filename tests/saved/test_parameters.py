@@ -13,7 +13,7 @@ from auctor import solvers as solver_module
 from auctor.core.errors import ParameterError
 from auctor.lab import learners
 from auctor.losses import BaseLoss
-from auctor.saved.values import decoded, encoded, parts
+from auctor.saved.values import CODEC, parts
 from tests.saved.models import MODELS, TWO, X, fitted, roundtrip, same
 
 # --- parameters -----------------------------------------------------------------------------------
@@ -28,8 +28,8 @@ def examples():
 @pytest.mark.parametrize("part", list(examples()))
 def test_every_exported_part_comes_back(part):
     arrays = {}
-    value = json.loads(json.dumps(encoded(part, "p", arrays), allow_nan=False))
-    other = decoded(value, arrays)
+    value = json.loads(json.dumps(CODEC.encode(part, "p", arrays), allow_nan=False))
+    other = CODEC.decode(value, arrays)
     assert not arrays
     assert same(vars(part), vars(other))
 
@@ -54,8 +54,8 @@ def test_every_exported_part_comes_back(part):
 )
 def test_values(value):
     arrays = {}
-    text = json.dumps(encoded(value, "p", arrays), allow_nan=False)
-    assert same(value, decoded(json.loads(text), arrays))
+    text = json.dumps(CODEC.encode(value, "p", arrays), allow_nan=False)
+    assert same(value, CODEC.decode(json.loads(text), arrays))
 
 
 class Own(BaseLoss):

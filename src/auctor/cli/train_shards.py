@@ -135,7 +135,9 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
     if job.checkpoint is not None:
         checkpoint = shard_checkpoint(job.checkpoint, given, data)
         if checkpoint.resumed:
-            say(f"resuming from {job.checkpoint}.")
+            then = checkpoint.changed
+            other = [f"{name} is {getattr(given, name)}, not {then[name]} as then" for name in then]
+            say(f"{'; '.join([f'resuming from {job.checkpoint}', *other])}.")
     warned: list[Warning] = []
     with gathered(warned):
         fitted = train_shards(WHO, given, data, checkpoint)

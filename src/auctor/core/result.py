@@ -44,7 +44,7 @@ class Counts:
 
 
 def _nothing() -> None:
-    """The default of `Step.freeze`: there is no state."""
+    """The default of `Step.learned`."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Step:
         Evaluations of the loss so far.
     w : array
         Current parameters; copy the array to store it.
-    freeze : callable
-        Returns the solver's state as bytes from which `minimise` can continue, or ``None`` where
-        the state cannot be serialised.
+    learned : callable
+        Returns what the solver has learned beside ``w``, with which `minimise` can go on, as a
+        dataclass of arrays and numbers; ``None`` where there is nothing of the kind.
     """
 
     iteration: int
@@ -82,7 +82,7 @@ class Step:
     passes: float
     evaluations: int
     w: FloatArray = field(repr=False)
-    freeze: Callable[[], bytes | None] = field(default=_nothing, repr=False, compare=False)
+    learned: Callable[[], object] = field(default=_nothing, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

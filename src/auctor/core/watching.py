@@ -35,8 +35,8 @@ class Watcher:
         """Parameters at which the next solve begins; ``None`` for the default start."""
         return None
 
-    def state(self) -> bytes | None:
-        """The solver state from which the next solve continues, or ``None``."""
+    def learned(self) -> object:
+        """What the solver of the next solve had learned, or ``None``."""
         return None
 
     def on_fit(self, target: float) -> None:
@@ -115,9 +115,9 @@ def watched_start() -> Array | None:
     return (_current.get() or _SILENT).start()
 
 
-def watched_state() -> bytes | None:
-    """The solver state that the watcher has for the next solve, or ``None``."""
-    return (_current.get() or _SILENT).state()
+def watched_learned() -> object:
+    """What the watcher knows that the solver of the next solve had learned, or ``None``."""
+    return (_current.get() or _SILENT).learned()
 
 
 def step_callback(

@@ -5,37 +5,67 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from auctor.core.archive import read_archive, write_archive
+from auctor.core.archive import broken, read_archive, write_archive
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError
+from auctor.core.codec import Arrays, Codec
+from auctor.core.errors import AuctorError, DataError
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
 from auctor.core.result import Step
-from auctor.core.types import Array
+from auctor.core.types import Array, FloatArray
 from auctor.core.watching import Watcher, watch
+from auctor.solvers.lbfgs import Pairs
 
 WHO = "Checkpoint"
 KIND = "fit checkpoint"
 #: Version of the file format.
-FORMAT = 1
-#: Default number of solver steps between two writes. Set by hand: an interrupted run loses this
-#: many.
+FORMAT = 2
+#: Default number of solver steps between two writes: an interrupted run loses this many.
 EVERY = 10
-#: Share of the run time that writing may take; where a write is slow, fewer steps are written. Set
-#: by hand.
+#: Largest share of the run time that writing may take; where it is slow, fewer steps are written.
 SHARE = 0.1
+#: Parameters that do not define what is fitted: a resumed fit may have other values.
+FREE = ("solver", "tol", "max_iter", "max_seconds", "n_threads", "verbose", "random_state")
+PLAIN = (bool, int, float, str, type(None))
+
+
+@dataclass(eq=False)
+class Progress:
+    """What a checkpoint knows of a fit: arrays and numbers, and no bound and no gap.
+
+    Parameters
+    ----------
+    points : list of (n_params,) arrays
+        The best parameters of every solve, in the order in which a fit runs them.
+    learned : Pairs, optional
+        What the solver of the last solve had learned beside its point.
+    """
+
+    points: list[FloatArray] = field(default_factory=list)
+    learned: Pairs | None = None
+
+    def __post_init__(self) -> None:
+        if not all(point.ndim == 1 and np.isfinite(point).all() for point in self.points):
+            raise ValueError("a point that is not a vector of finite numbers")
+
+
+CODEC = Codec(lambda where: {"fit.Progress": Progress, "solvers.Pairs": Pairs})
 
 
 class Checkpoint(Watcher):
     """Writes the best point of every solve to a file, from which the same fit can be resumed.
 
-    The file has the best parameters of every solve, in the order in which a fit runs them, and the
-    solver state of the last solve: curvature, cutting planes, smoothing widths, random numbers.
+    A resumed solve starts at the best point of the file. Quasi-Newton solvers (`Lbfgs`, `Lhac`) go
+    on with the curvature pairs that they had and take the steps that they would have taken, up to
+    rounding. All others start again at that point: cutting planes, for example, are not stored. A
+    file holds no bound and no gap: these are computed again, and a damaged or forged file cannot
+    make a solution look better than it is.
 
     Parameters
     ----------
@@ -44,24 +74,34 @@ class Checkpoint(Watcher):
     data : mapping
         Identifies the rows, such as `Sharded.fingerprint`; a file of other rows is refused.
     parameters : mapping
-        Parameters of the fit; a file with other values is refused.
+        Parameters of the fit; a file with other values is refused, except for the solver, its
+        budget and its tolerance, of which `changed` tells.
     every : int >= 1
         Steps between two writes.
     inner : Watcher, optional
         Another watcher, to which all calls are passed on.
+
+    Attributes
+    ----------
+    resumed : bool
+        Whether there was a file.
+    changed : dict
+        The parameters whose values differ from those in the file: name -> value in the file.
 
     Examples
     --------
     >>> import os, tempfile
     >>> from auctor import MetricClassifier
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> model = MetricClassifier("log_loss", tol=0.1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.ckpt")
-    ...     checkpoint = Checkpoint(path, {"rows": 4}, {"metric": "log_loss"})
-    ...     with checkpoint.keeping():
-    ...         model = MetricClassifier("log_loss").fit(X, y)
-    ...     Checkpoint(path, {"rows": 4}, {"metric": "log_loss"}).resumed
-    True
+    ...     with Checkpoint(path, {"rows": 4}, model.get_params()).keeping():
+    ...         _ = model.fit(X, y)
+    ...     model = model.set_params(tol=1e-6, max_iter=50)
+    ...     again = Checkpoint(path, {"rows": 4}, model.get_params())
+    >>> again.resumed, again.changed
+    (True, {'max_iter': 1000, 'tol': 0.1})
     """
 
     def __init__(
@@ -75,17 +115,23 @@ class Checkpoint(Watcher):
     ) -> None:
         check_int(WHO, "every", every, low=1)
         self.path = check_destination(path, who=WHO)
-        self._of = {"data": as_json(dict(data)), "parameters": as_json(dict(parameters))}
+        # Free parameters are only shown: objects, such as solvers, are stored as text.
+        plain = {
+            name: repr(value) if name in FREE and not isinstance(value, PLAIN) else value
+            for name, value in parameters.items()
+        }
+        self._of = {"data": as_json(dict(data)), "parameters": as_json(plain)}
         self._every, self._inner = every, inner or Watcher()
-        self._points: dict[str, Array] = {}
-        self._lowest: dict[str, float] = {}
-        self._solve = ""
+        self._points: list[Array] = []
+        self._lowest: list[float] = []
         self._count = self._steps = 0
         self._written, self._took = 0.0, 0.0
-        self._freeze: Callable[[], bytes | None] | None = None
+        self._learned: Callable[[], object] = lambda: None
+        self._read = Progress()
+        self.changed: dict[str, Any] = {}
         self.resumed = self.path.exists()
         if self.resumed:
-            self._points = _read(self.path, self._of)
+            self._read, self.changed = _read(self.path, self._of)
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
@@ -99,26 +145,28 @@ class Checkpoint(Watcher):
 
     def start(self) -> Array | None:
         """Start of the next solve: its best point in the file, or ``None``."""
-        return self._points.get(f"w{self._count}")
+        points = self._read.points
+        return points[self._count] if self._count < len(points) else None
 
-    def state(self) -> bytes | None:
-        """Solver state from which the next solve continues, or ``None``."""
-        known = self._points.get(f"s{self._count}")
-        return None if known is None else known.tobytes()
+    def learned(self) -> object:
+        """What the solver of the next solve had learned, or ``None``."""
+        last = self._count == len(self._read.points) - 1
+        return self._read.learned if last else None
 
     def on_fit(self, target: float) -> None:
         """Called when a solve begins."""
-        self._solve, self._steps = f"w{self._count}", 0
-        self._count += 1
+        self._count, self._steps = self._count + 1, 0
         self._inner.on_fit(target)
 
     def on_step(self, step: Step) -> bool | None:
         """Keep the best point; write it every ``every`` steps, within `SHARE` of the time."""
-        if step.value <= self._lowest.get(self._solve, float("inf")):
-            self._lowest[self._solve] = step.value
-            self._points[self._solve] = step.w.copy()
+        if len(self._points) < self._count:
+            self._points.append(step.w.copy())
+            self._lowest.append(step.value)
+        elif step.value <= self._lowest[-1]:
+            self._points[-1], self._lowest[-1] = step.w.copy(), step.value
         self._steps += 1
-        self._freeze = step.freeze
+        self._learned = step.learned
         waited = time.perf_counter() - self._written
         if self._steps % self._every == 0 and waited * SHARE >= self._took:
             self.write()
@@ -133,32 +181,45 @@ class Checkpoint(Watcher):
         return self._inner.on_point(strength, solution, number, total)
 
     def write(self) -> None:
-        """Write the best points and the solver state to the file."""
+        """Write the best points, and what the solver has learned, to the file."""
         start = time.perf_counter()
-        state = None if self._freeze is None else self._freeze()
-        # Only the solve that is running has a state; that of an earlier one is dropped.
-        for name in [name for name in self._points if name.startswith("s")]:
-            del self._points[name]
-        if state is not None:
-            self._points[f"s{self._solve[1:]}"] = np.frombuffer(state, dtype=np.uint8)
-        write_archive(self.path, {"format": FORMAT, **self._of}, self._points, who=WHO, kind=KIND)
+        # The points of solves that this run has not reached yet stay those of the file.
+        points = [*self._points, *self._read.points[len(self._points) :]]
+        learned = self._learned() if len(points) == len(self._points) else self._read.learned
+        arrays: Arrays = {}
+        kept = Progress(points, learned if isinstance(learned, Pairs) else None)
+        meta = {"format": FORMAT, **self._of, "progress": CODEC.encode(kept, "progress", arrays)}
+        write_archive(self.path, meta, arrays, who=WHO, kind=KIND)
         self._written = time.perf_counter()
         self._took = self._written - start
 
 
-def _read(path: Path, wanted: Mapping[str, Any]) -> dict[str, Array]:
-    """The points in a file; raises if it was written for other rows or parameters."""
-    meta, points = read_archive(path, who=WHO, format=FORMAT, kind=KIND)
+def _read(path: Path, wanted: Mapping[str, Any]) -> tuple[Progress, dict[str, Any]]:
+    """The contents of a file, and the free parameters that had other values.
+
+    Raises if it was written for other rows or other parameters.
+    """
+    meta, arrays = read_archive(path, who=WHO, format=FORMAT, kind=KIND)
+    changed = {}
     for what in ("data", "parameters"):
-        found, now = meta.get(what), wanted[what]
-        if found == now:
-            continue
-        known = found if isinstance(found, dict) else {}
-        names = [name for name in now if known.get(name) != now[name]] or sorted(known)
-        raise DataError(
-            WHO,
-            needs=f"the {what} that {path.name} was written with",
-            got=f"another {names[0]}: {now.get(names[0])!r} instead of {known.get(names[0])!r}",
-            todo="Pass those, or remove the checkpoint to start again.",
-        )
-    return points
+        known, now = meta.get(what), wanted[what]
+        known = known if isinstance(known, dict) else {}
+        differ = [name for name in {**now, **known} if known.get(name) != now.get(name)]
+        if what == "parameters":
+            changed = {name: known.get(name) for name in differ if name in FREE}
+            differ = [name for name in differ if name not in FREE]
+        if differ:
+            raise DataError(
+                WHO,
+                needs=f"the {what} that {path.name} was written with",
+                got=f"another {differ[0]}: {now.get(differ[0])!r} instead of "
+                f"{known.get(differ[0])!r}",
+                todo="Pass those, or remove the checkpoint to start again.",
+            )
+    try:
+        progress = CODEC.read(Progress, meta.get("progress"), arrays)
+        if arrays:
+            raise ValueError("arrays that belong to nothing")
+    except (AuctorError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise broken(path, WHO, str(error)) from error
+    return progress, changed

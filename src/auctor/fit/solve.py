@@ -12,7 +12,7 @@ from auctor.core.data_capabilities import EVERYTHING
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
-from auctor.core.watching import step_callback, tell_stage, watched_start, watched_state
+from auctor.core.watching import step_callback, tell_stage, watched_learned, watched_start
 from auctor.data import Stacked, StoredData
 from auctor.fit.exact_metric import check_maximiser, maximise_exact
 from auctor.fit.metric import Chosen
@@ -65,8 +65,8 @@ def solve_problem(
     role: Role = Role.GIVEN,
 ) -> Solution:
     """Minimise a problem; see `solve` for ``start`` and ``role``."""
-    # Without a start, a checkpoint may offer one, with the state of its solver.
-    state = watched_state() if start is None else None
+    # Without a start, a checkpoint may offer one, with what its solver had learned.
+    learned = watched_learned() if start is None else None
     start = start if start is not None else watched_start()
     if start is not None and (
         start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
@@ -82,7 +82,7 @@ def solve_problem(
         on_step=step_callback(given.verbose, lambda: problem.tolerance(given.tol)),
         rng=generator(given),
         on_failure="ignore",
-        state=state,
+        learned=learned,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from auctor.core.errors import Option, ParameterError
 from auctor.core.files import AnyPath
 from auctor.data import Sharded
-from auctor.fit.checkpoint import Checkpoint
+from auctor.fit.checkpoint import FREE, Checkpoint
 from auctor.fit.fitted import FittedClassifier
 from auctor.fit.parameters import ClassifierParameters, LinearParameters
 from auctor.fit.targets import Rows, encode, positive_code
@@ -76,8 +76,8 @@ def _label(who: str, text: str | None, labels: tuple[Any, Any] | None) -> Any:
 
 def shard_checkpoint(path: AnyPath, given: ClassifierParameters, data: Sharded) -> Checkpoint:
     """A checkpoint of a fit, which is resumed only for the same rows and the same problem."""
-    problem = {name: getattr(given, name) for name in PROBLEM}
-    return Checkpoint(path, data.fingerprint(), problem)
+    parameters = {name: getattr(given, name) for name in (*PROBLEM, *FREE)}
+    return Checkpoint(path, data.fingerprint(), parameters)
 
 
 def train_shards(

@@ -9,17 +9,7 @@ import numpy as np
 
 from auctor.data.matrices import compressed_rows, dense_array, is_dense
 from auctor.saved.classes import class_of
-from auctor.saved.values import (
-    Arrays,
-    Json,
-    decoded,
-    decoded_matrix,
-    encoded,
-    encoded_array,
-    encoded_matrix,
-    floats,
-    need,
-)
+from auctor.saved.values import CODEC, Arrays, Json, floats, matrix, need
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
@@ -27,10 +17,10 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
     coef: Any = estimator.models_.coef
     dense = np.asarray(dense_array(coef), dtype=np.float64)
     entry: Json = {
-        "taxonomy": encoded(estimator.taxonomy_, "taxonomy", arrays),
+        "taxonomy": CODEC.encode(estimator.taxonomy_, "taxonomy", arrays),
         "form": estimator.form_.name,
         "sparse": not is_dense(coef),
-        "coef": encoded_matrix(dense, "coef", arrays),
+        "coef": CODEC.encode(dense, "coef", arrays),
     }
     vectors = {
         "intercept": estimator.models_.intercept,
@@ -41,9 +31,9 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
     if hasattr(estimator, "stays_"):
         vectors["stays"] = estimator.stays_
     else:
-        entry["decoder"] = encoded(estimator.decoder_, "decoder", arrays)
-        entry["objective"] = encoded(float(estimator.objective_), "objective", arrays)
-    return entry | {name: encoded_array(one, name, arrays) for name, one in vectors.items()}
+        entry["decoder"] = CODEC.encode(estimator.decoder_, "decoder", arrays)
+        entry["objective"] = CODEC.encode(float(estimator.objective_), "objective", arrays)
+    return entry | {name: CODEC.encode(one, name, arrays) for name, one in vectors.items()}
 
 
 def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
@@ -57,15 +47,15 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
     need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
     estimator = kind(**params)
     estimator.check_parameters()
-    taxonomy = decoded(fitted.pop("taxonomy"), arrays)
+    taxonomy = CODEC.decode(fitted.pop("taxonomy"), arrays)
     need(isinstance(taxonomy, Taxonomy), "a taxonomy")
     size = taxonomy.n_nodes
     estimator.taxonomy_, estimator.form_ = taxonomy, Form[fitted.pop("form")]
-    coef: Any = decoded_matrix(fitted.pop("coef"), (size, d), arrays)
+    coef: Any = matrix(fitted.pop("coef"), (size, d), arrays)
     if fitted.pop("sparse"):
         coef = compressed_rows(coef)
     intercept, slope, offset = (
-        floats(decoded(fitted.pop(key), arrays), (size,))
+        floats(CODEC.decode(fitted.pop(key), arrays), (size,))
         for key in ("intercept", "slope", "offset")
     )
     estimator.models_ = NodeModels(coef, intercept)
@@ -77,15 +67,15 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
         need(estimator.ends_.size > 0, "a class")
     else:
         estimator.classes_ = list(taxonomy.names)
-        estimator.decoder_ = decoded(fitted.pop("decoder"), arrays)
+        estimator.decoder_ = CODEC.decode(fitted.pop("decoder"), arrays)
         need(hasattr(estimator.decoder_, "decode"), "a decoder")
-        estimator.objective_ = float(decoded(fitted.pop("objective"), arrays))
+        estimator.objective_ = float(CODEC.decode(fitted.pop("objective"), arrays))
     return estimator
 
 
 def _flags(entry: Any, size: int, arrays: Arrays) -> Any:
     """A bool array with an entry for every label."""
-    found = decoded(entry, arrays)
+    found = CODEC.decode(entry, arrays)
     good = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (size,)
     need(good, "a flag for every label")
     return found

@@ -11,39 +11,26 @@ from auctor.core.types import Array
 from auctor.data.matrices import is_dense, join_compressed
 from auctor.saved.classes import class_of
 from auctor.saved.models import describe_calibrator, read_calibrators
-from auctor.saved.values import (
-    Arrays,
-    Json,
-    decoded,
-    decoded_matrix,
-    encoded,
-    encoded_array,
-    encoded_matrix,
-    floats,
-    labels,
-    need,
-    number,
-    whole,
-)
+from auctor.saved.values import CODEC, Arrays, Json, floats, labels, matrix, need, number, whole
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
     """The fitted attributes as JSON; adds their arrays to ``arrays``."""
     points = estimator.model_.points
     entry: Json = {
-        "support": encoded_array(np.asarray(estimator.support_, np.int64), "support", arrays),
-        "coef": encoded_matrix(estimator.model_.coef, "coef", arrays),
-        "intercept": encoded_array(estimator.model_.intercept, "intercept", arrays),
+        "support": CODEC.encode(np.asarray(estimator.support_, np.int64), "support", arrays),
+        "coef": CODEC.encode(estimator.model_.coef, "coef", arrays),
+        "intercept": CODEC.encode(estimator.model_.intercept, "intercept", arrays),
         "rows": None,
         "double": bool(points.dtype == np.float64),
     }
     for name in ("gap", "gamma", "n_iter"):
-        entry[name] = encoded(getattr(estimator, f"{name}_"), name, arrays)
+        entry[name] = CODEC.encode(getattr(estimator, f"{name}_"), name, arrays)
     if estimator.kernel != "precomputed":
         entry["rows"] = _described_rows(points.matrix, arrays)
     if hasattr(estimator, "classes_"):
-        entry["classes"] = encoded_array(estimator.classes_, "classes", arrays)
-        entry["dual_value"] = encoded(float(estimator.dual_value_), "dual_value", arrays)
+        entry["classes"] = CODEC.encode(estimator.classes_, "classes", arrays)
+        entry["dual_value"] = CODEC.encode(float(estimator.dual_value_), "dual_value", arrays)
         found = getattr(estimator, "calibrators_", None)
         entry["calibrators"] = found and [
             describe_calibrator(one, f"calibrator.{k}", arrays) for k, one in enumerate(found)
@@ -82,22 +69,22 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
         if calibrators is not None:
             estimator.calibrators_ = calibrators
     # Positions of the support vectors increase; coefficients and rows must match their number.
-    support = decoded(fitted.pop("support"), arrays)
+    support = CODEC.decode(fitted.pop("support"), arrays)
     good = isinstance(support, np.ndarray) and support.dtype == np.int64 and support.ndim == 1
     need((good and support.size == 0) or bool((np.diff(support, prepend=-1) > 0).all()), "support")
-    coef = decoded_matrix(fitted.pop("coef"), (support.size, count), arrays)
-    intercept = floats(decoded(fitted.pop("intercept"), arrays), (count,))
+    coef = matrix(fitted.pop("coef"), (support.size, count), arrays)
+    intercept = floats(CODEC.decode(fitted.pop("intercept"), arrays), (count,))
     rows, double = fitted.pop("rows"), fitted.pop("double")
     need(type(double) is bool, "a precision")
     need((rows is None) == (estimator.kernel == "precomputed"), "rows of its support")
     if rows is None:
         need(bool((support < d).all()), "support among the columns of the kernel matrix")
-    matrix = None if rows is None else _read_rows(rows, (support.size, d), arrays)
+    points = None if rows is None else _read_rows(rows, (support.size, d), arrays)
     estimator.gap_, gamma = number(fitted.pop("gap")), number(fitted.pop("gamma"), finite=True)
     estimator.n_iter_ = whole(fitted.pop("n_iter"))
     need(gamma > 0.0, "a width of the kernel")
     estimator.n_features_in_ = d
-    estimator.adopt(support, matrix, coef, intercept, gamma=gamma, double=double)
+    estimator.adopt(support, points, coef, intercept, gamma=gamma, double=double)
     return estimator
 
 

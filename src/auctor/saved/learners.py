@@ -12,18 +12,7 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.fit.model import LinearModel
 from auctor.saved.classes import class_of
-from auctor.saved.values import (
-    Arrays,
-    Json,
-    decoded,
-    decoded_matrix,
-    encoded_array,
-    encoded_matrix,
-    floats,
-    labels,
-    need,
-    whole,
-)
+from auctor.saved.values import CODEC, Arrays, Json, floats, labels, matrix, need, whole
 
 #: Counters of a learner, without the underscore at the end.
 COUNTS = ("rows_seen", "skipped_rows")
@@ -34,11 +23,11 @@ def describe(learner: Any, arrays: Arrays) -> Json:
     arrays.update({f"state.{name}": np.asarray(array) for name, array in learner.state_.items()})
     coef, intercept = _weights(learner, int(learner.n_features_in_))
     return {
-        "classes": encoded_array(learner.classes_, "classes", arrays),
+        "classes": CODEC.encode(learner.classes_, "classes", arrays),
         "state": sorted(learner.state_),
         **{name: int(getattr(learner, f"{name}_")) for name in COUNTS},
-        "coef": encoded_matrix(coef, "coef", arrays),
-        "intercept": encoded_array(intercept, "intercept", arrays),
+        "coef": CODEC.encode(coef, "coef", arrays),
+        "intercept": CODEC.encode(intercept, "intercept", arrays),
     }
 
 
@@ -73,8 +62,8 @@ class SavedLearner:
         found = cls(name, params, d, classes, state, counts)
         if "coef" not in fitted:  # an older file: the class derives the weights from the state
             return replace(found, weights=_weights(found.learner(), d))
-        coef = decoded_matrix(fitted.pop("coef"), (1, d), arrays)
-        intercept = floats(decoded(fitted.pop("intercept"), arrays), (1,))
+        coef = matrix(fitted.pop("coef"), (1, d), arrays)
+        intercept = floats(CODEC.decode(fitted.pop("intercept"), arrays), (1,))
         return replace(found, weights=(coef, intercept))
 
     def learner(self) -> Any:

@@ -27,20 +27,7 @@ from auctor.fit.parameters import (
 from auctor.fit.train_model import kind_named
 from auctor.linear.table_parameters import TableParameters, model_parameters
 from auctor.saved.curves import describe_curves, read_curves
-from auctor.saved.values import (
-    Arrays,
-    Json,
-    decoded,
-    decoded_matrix,
-    encoded,
-    encoded_array,
-    encoded_matrix,
-    floats,
-    labels,
-    need,
-    number,
-    whole,
-)
+from auctor.saved.values import CODEC, Arrays, Json, floats, labels, matrix, need, number, whole
 from auctor.tables.schema import Schema
 
 #: A fitted classifier or regressor.
@@ -65,22 +52,22 @@ def describe(fitted: AnyFitted, arrays: Arrays) -> Json:
     regression = isinstance(model, RegressionModel)
     coef = np.asarray(model.coef[0] if regression else model.coef, dtype=np.float64)
     entry = {
-        "coef": encoded_matrix(coef, "coef", arrays),
-        "gap": encoded(fitted.gap, "gap", arrays),
-        "n_iter": encoded(fitted.n_iter, "n_iter", arrays),
+        "coef": CODEC.encode(coef, "coef", arrays),
+        "gap": CODEC.encode(fitted.gap, "gap", arrays),
+        "n_iter": CODEC.encode(fitted.n_iter, "n_iter", arrays),
         "solutions": _solutions(model.coef, solutions, arrays) if solutions else None,
     }
     if isinstance(model, Curves):
         entry["curves"] = describe_curves(model, arrays)
-        entry["strength"] = encoded(fitted.strength, "strength", arrays)
-        entry["odds_slope"] = encoded(fitted.odds_slope, "odds_slope", arrays)
+        entry["strength"] = CODEC.encode(fitted.strength, "strength", arrays)
+        entry["odds_slope"] = CODEC.encode(fitted.odds_slope, "odds_slope", arrays)
     # A regressor has one number as intercept; a classifier has classes, thresholds and calibrators.
     if isinstance(model, RegressionModel):
-        return entry | {"intercept": encoded(float(model.intercept[0]), "intercept", arrays)}
-    entry["classes"] = encoded_array(model.classes, "classes", arrays)
+        return entry | {"intercept": CODEC.encode(float(model.intercept[0]), "intercept", arrays)}
+    entry["classes"] = CODEC.encode(model.classes, "classes", arrays)
     entry["positive"] = model.positive
     for name, array in (("intercept", model.intercept), ("threshold", model.threshold)):
-        entry[name] = encoded_array(np.asarray(array, dtype=np.float64), name, arrays)
+        entry[name] = CODEC.encode(np.asarray(array, dtype=np.float64), name, arrays)
     entry["calibrators"] = (
         None
         if fitted.calibrators is None
@@ -90,8 +77,8 @@ def describe(fitted: AnyFitted, arrays: Arrays) -> Json:
         ]
     )
     if fitted.search is not None:
-        entry["strengths"] = encoded_array(fitted.search.strengths, "strengths", arrays)
-        entry["scores"] = encoded_array(fitted.search.scores, "scores", arrays)
+        entry["strengths"] = CODEC.encode(fitted.search.strengths, "strengths", arrays)
+        entry["scores"] = CODEC.encode(fitted.search.scores, "scores", arrays)
         entry["best_index"] = int(fitted.search.best_index)
         entry["surrogate"] = fitted.search.surrogate
     return entry
@@ -103,9 +90,9 @@ def _solutions(rows: Array, solutions: list[Solution], arrays: Arrays) -> list[J
     for k, solution in enumerate(solutions):
         same = k < rows.shape[0] and np.array_equal(rows[k], solution.coef)
         names = (*_SOLUTION_FLOATS, *_SOLUTION_COUNTS, "certified", "solver")
-        entry = {name: encoded(getattr(solution, name), name, arrays) for name in names}
+        entry = {name: CODEC.encode(getattr(solution, name), name, arrays) for name in names}
         coef = np.asarray(solution.coef, dtype=np.float64)
-        entry["coef"] = None if same else encoded_matrix(coef, f"solution.{k}.coef", arrays)
+        entry["coef"] = None if same else CODEC.encode(coef, f"solution.{k}.coef", arrays)
         entry["status"] = solution.status.name
         entry["steps"] = len(solution.trace)
         columns = [getattr(solution.trace, name) for name in TRACE]
@@ -121,8 +108,8 @@ def describe_calibrator(calibrator: Any, where: str, arrays: Arrays) -> Json:
         return {"kind": "sigmoid", "slope": calibrator.slope, "offset": calibrator.offset}
     return {
         "kind": "isotonic",
-        "points": encoded_array(calibrator.points, f"{where}.points", arrays),
-        "levels": encoded_array(calibrator.levels, f"{where}.levels", arrays),
+        "points": CODEC.encode(calibrator.points, f"{where}.points", arrays),
+        "levels": CODEC.encode(calibrator.levels, f"{where}.levels", arrays),
     }
 
 
@@ -191,17 +178,17 @@ def _model(
     }
     if isinstance(given, RegressorParameters):
         intercept = np.array([number(fitted.pop("intercept"), finite=True)])
-        coef = decoded_matrix(fitted.pop("coef"), (d,), arrays)[None, :]
+        coef = matrix(fitted.pop("coef"), (d,), arrays)[None, :]
         return RegressionModel(coef=coef, intercept=intercept, loss=given.loss, **shared), None
     classes = labels(fitted.pop("classes"), arrays)
     k = 1 if classes.size == 2 else classes.size
     positive = whole(fitted.pop("positive", 1))
     need(positive < 2, "a positive class that is the first or the second")
     intercept, threshold = (
-        floats(decoded(fitted.pop(key), arrays), (k,)) for key in ("intercept", "threshold")
+        floats(CODEC.decode(fitted.pop(key), arrays), (k,)) for key in ("intercept", "threshold")
     )
     calibrators = read_calibrators(k, fitted.pop("calibrators"), arrays)
-    coef = decoded_matrix(fitted.pop("coef"), (k, d), arrays)
+    coef = matrix(fitted.pop("coef"), (k, d), arrays)
     # A model of log-odds needs no fitted calibrators.
     used = calibrators if given.calibrate is not None else None
     if log_odds(given.metric, given.calibrate):
@@ -237,7 +224,7 @@ def _made_calibrator(entry: Json, arrays: Arrays) -> Sigmoid | Isotonic:
         need(not entry, "slope and offset alone")
         return Sigmoid(slope, offset)
     need(kind == "isotonic", "a known calibrator")
-    points, levels = (decoded(entry.pop(name), arrays) for name in ("points", "levels"))
+    points, levels = (CODEC.decode(entry.pop(name), arrays) for name in ("points", "levels"))
     floats(points, (points.size,))
     floats(levels, points.shape)
     rising = (points[1:] > points[:-1]).all() and (levels[1:] >= levels[:-1]).all()
@@ -248,7 +235,7 @@ def _made_calibrator(entry: Json, arrays: Arrays) -> Sigmoid | Isotonic:
 
 def _search(fitted: Json, arrays: Arrays) -> StrengthChoice:
     """The search that a file describes, checked."""
-    strengths, scores = (decoded(fitted.pop(name), arrays) for name in ("strengths", "scores"))
+    strengths, scores = (CODEC.decode(fitted.pop(name), arrays) for name in ("strengths", "scores"))
     floats(strengths, (strengths.size,))
     floats(scores, (scores.shape[0], strengths.size), finite=False)
     need(bool((strengths >= 0.0).all()), "strengths of at least zero")
@@ -277,7 +264,7 @@ def _made_solutions(
 def _made_solution(entry: Json, coef: Array, trace: Array, arrays: Arrays) -> Solution:
     """The solution that an entry describes; without weights of its own it has the model's."""
     own = entry.pop("coef")
-    coef = coef.copy() if own is None else decoded_matrix(own, coef.shape, arrays)
+    coef = coef.copy() if own is None else matrix(own, coef.shape, arrays)
     del entry["steps"]
     named: dict[str, Any] = {name: number(entry.pop(name)) for name in _SOLUTION_FLOATS}
     named |= {name: whole(entry.pop(name)) for name in _SOLUTION_COUNTS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from auctor.saved.values import Arrays, Json, decoded, encoded, need
+from auctor.saved.values import CODEC, Arrays, Json, need
 
 
 def describe(pipeline: Any, arrays: Arrays) -> list[Json]:
@@ -28,7 +28,7 @@ def describe(pipeline: Any, arrays: Arrays) -> list[Json]:
 
 def _encoded(values: dict[str, Any], where: str, arrays: Arrays) -> Json:
     """Values by name as JSON; adds their arrays to ``arrays``."""
-    return {key: encoded(value, f"{where}.{key}", arrays) for key, value in values.items()}
+    return {key: CODEC.encode(value, f"{where}.{key}", arrays) for key, value in values.items()}
 
 
 def read(entries: Any, arrays: Arrays) -> list[Any]:
@@ -43,7 +43,7 @@ def read(entries: Any, arrays: Arrays) -> list[Any]:
             "steps with name, class, params and fitted",
         )
         params, fitted = (
-            {key: decoded(value, arrays) for key, value in entry[part].items()}
+            {key: CODEC.decode(value, arrays) for key, value in entry[part].items()}
             for part in ("params", "fitted")
         )
         made.append((_name(entry), steps.rebuild_step(entry["class"], params, fitted)))

@@ -21,7 +21,7 @@ from auctor.linear.table_parameters import TableParameters
 from auctor.saved import hierarchical, kernel, models, pipelines
 from auctor.saved import learners as learner_files
 from auctor.saved.classes import CLASSES, HIERARCHICAL, KERNEL, class_of
-from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
+from auctor.saved.values import CODEC, Arrays, Json, need, whole
 from auctor.tables.schema import Schema
 
 #: Version of the file format that is written; older versions can be read.
@@ -304,7 +304,7 @@ def _described_table(table: TableParameters, arrays: Arrays, *, named: bool) -> 
 
 def _encoded(params: Mapping[str, Any], where: str, arrays: Arrays) -> Json:
     """Parameters as JSON; adds their arrays to ``arrays``."""
-    return {key: encoded(value, f"{where}.{key}", arrays) for key, value in params.items()}
+    return {key: CODEC.encode(value, f"{where}.{key}", arrays) for key, value in params.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +331,7 @@ class Content:
         """Check a description and its arrays; invalid ones raise an exception of `_INVALID`."""
         name, fitted, learner, estimator = meta["class"], None, None, None
         need(name in CLASSES, f"a class of this version, {name!r}")
-        params = {key: decoded(value, arrays) for key, value in meta["params"].items()}
+        params = {key: CODEC.decode(value, arrays) for key, value in meta["params"].items()}
         d = whole(meta["n_features_in"], low=1)
         names = _checked_names(meta["feature_names"], d)
         rest = dict(meta["fitted"])
@@ -343,7 +343,7 @@ class Content:
             learner = learner_files.SavedLearner.read(name, params, d, rest, arrays)
         entry, table, named = meta.get("table"), None, True
         if entry is not None:
-            entry = {key: decoded(value, arrays) for key, value in entry.items()}
+            entry = {key: CODEC.decode(value, arrays) for key, value in entry.items()}
             table, named = models.checked_table(entry, meta["schema"], d)
         steps = meta.get("steps")
         steps = None if steps is None else pipelines.read(steps, arrays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from auctor.minimise import Solver
 from auctor.problem import Point
@@ -46,3 +47,14 @@ class State:
     lower: float | None = field(default=None, kw_only=True)
     violation: float | None = field(default=None, kw_only=True)
     stalled: bool = field(default=False, kw_only=True)
+
+    def learned(self) -> object:
+        """What another solve of the same problem can go on with, as a dataclass of arrays.
+
+        ``None`` where only the point helps. Never bounds and gaps: these are computed again.
+        """
+        return None
+
+    def resumed(self, learned: object) -> Self:
+        """The state at a new start with what an earlier solve has `learned`, after checks of it."""
+        return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -23,6 +24,46 @@ LEAST_CURVATURE = 1e-12
 #: Largest factor between the scale ``theta`` of the matrix and that of the first pair. Set by hand;
 #: constants.md: insensitive from 1e8 to 1e12.
 THETA_RANGE = 1e10
+
+
+#: Largest error of the unit length of a step that another solve has stored.
+UNIT_ERROR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What a quasi-Newton solve has learned of the curvature, from which another one can go on.
+
+    Parameters
+    ----------
+    steps, changes : (m, n_params) arrays
+        The pairs in memory, oldest first, divided by the length of the step.
+    shrink : float
+        Factor on the scale of the latest pair.
+    iteration, streak, calm : int
+        Counters of `auctor.solvers.Lhac`.
+    random : array, optional
+        State of the random numbers of its coordinate descent.
+    """
+
+    steps: FloatArray
+    changes: FloatArray
+    shrink: float = 1.0
+    iteration: int = 0
+    streak: int = 0
+    calm: int = 0
+    random: Array | None = None
+
+    def fits(self, n_params: int) -> bool:
+        """Whether the pairs can be those of a problem with this many parameters."""
+        shape = self.steps.shape
+        if shape != self.changes.shape or shape[1:] != (n_params,):
+            return False
+        if not (np.isfinite(self.steps).all() and np.isfinite(self.changes).all()):
+            return False
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(self.steps, axis=1)
+        return bool((np.abs(lengths - 1.0) < UNIT_ERROR).all())
 
 
 class Memory:
@@ -109,6 +150,28 @@ class Memory:
         self.theta = shrink * bounded
         return True
 
+    def learned(self) -> Pairs:
+        """The pairs, for another solve."""
+        return Pairs(self.steps[self.slots], self.changes[self.slots])
+
+    def recall(self, pairs: Pairs, *, shrink: float = 1.0) -> bool:
+        """Store the latest pairs of an earlier solve, checked as new ones are; whether they fit.
+
+        Inner products are computed again, so the results agree up to rounding. Pairs whose scale is
+        more than `THETA_RANGE` from the present one are not stored. ``shrink`` is as in `add`.
+        """
+        if not pairs.fits(self.metric.shape[0]):
+            return False
+        theta, latest = self.theta, slice(-self.size, None)
+        with np.errstate(all="ignore"):
+            for s, t in zip(pairs.steps[latest], pairs.changes[latest], strict=True):
+                self.add(s, t, shrink=shrink)
+        if theta / THETA_RANGE <= self.theta <= theta * THETA_RANGE:
+            return True
+        self.clear()
+        self.theta, self._first = theta, 0.0
+        return False
+
     def clear(self) -> None:
         """Remove all pairs; the scale does not change."""
         self.count = 0
@@ -164,6 +227,16 @@ class LbfgsState(State):
     """The point and the memory, which is updated in place."""
 
     memory: Memory
+
+    def learned(self) -> Pairs:
+        """The pairs in memory."""
+        return self.memory.learned()
+
+    def resumed(self, learned: object) -> Self:
+        """The state with the pairs of an earlier solve, if they fit."""
+        if isinstance(learned, Pairs):
+            self.memory.recall(learned)
+        return self
 
 
 @dataclass(frozen=True)

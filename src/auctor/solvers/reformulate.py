@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -43,6 +43,14 @@ class ReformulatedState(State):
     form: Equivalent
     solver: Solver[Any]
     inner: State
+
+    def learned(self) -> object:
+        """What the solver of the equivalent problem has learned."""
+        return self.inner.learned()
+
+    def resumed(self, learned: object) -> Self:
+        """The state with what the solver of the equivalent problem had learned."""
+        return replace(self, inner=self.inner.resumed(learned))
 
 
 class Reformulated:

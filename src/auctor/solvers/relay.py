@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,14 @@ class RelayState(State, Generic[S]):
     steps: int = 0
     gaps: list[float] = field(default_factory=list)
     ended: tuple[Any, ...] = ()
+
+    def learned(self) -> object:
+        """What the solver of the first stage has learned; later stages begin there again."""
+        return self.inner.learned() if self.stage == 0 else None
+
+    def resumed(self, learned: object) -> Self:
+        """The state with what the solver of the first stage had learned."""
+        return replace(self, inner=self.inner.resumed(learned))
 
 
 def never(problem: Problem, state: RelayState[Any]) -> bool:

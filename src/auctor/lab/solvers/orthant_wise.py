@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
 from auctor.solvers.base import State
+from auctor.solvers.lbfgs import Pairs
 from auctor.solvers.line_search import ARMIJO, first_accepted, sizes
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import survey
@@ -26,6 +28,16 @@ class OrthantState(State):
 
     pairs: LbfgsMatrix
     spec: SeparableSpec
+
+    def learned(self) -> Pairs:
+        """The pairs in memory."""
+        return self.pairs.learned()
+
+    def resumed(self, learned: object) -> Self:
+        """The state with the pairs of an earlier solve, if they fit."""
+        if isinstance(learned, Pairs):
+            self.pairs.recall(learned)
+        return self
 
 
 @dataclass(frozen=True)

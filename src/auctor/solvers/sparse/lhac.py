@@ -6,14 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real
+from auctor.core.rng import is_kernel_state
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
 from auctor.problem import Problem
 from auctor.problem.needs import Need
+from auctor.solvers.lbfgs import Pairs
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     BUDGETS,
@@ -74,6 +77,35 @@ class LhacState(ModelState):
     shrink: float = 1.0
     streak: int = 0
     calm: int = 0
+
+    def learned(self) -> Pairs:
+        """The pairs in memory, their scale, the counters and the state of the random numbers."""
+        return replace(
+            self.pairs.learned(),
+            shrink=self.shrink,
+            iteration=self.iteration,
+            streak=self.streak,
+            calm=self.calm,
+            random=self.inner.state.copy(),
+        )
+
+    def resumed(self, learned: object) -> Self:
+        """The state with what an earlier solve has learned, if it fits."""
+        if not isinstance(learned, Pairs):
+            return self
+        # The fresh shrink is the largest.
+        shrink = min(max(learned.shrink, LEAST_SCALE * self.shrink), self.shrink)
+        if not self.pairs.recall(learned, shrink=shrink):
+            return self
+        if is_kernel_state(learned.random, self.inner.state.shape[0]):
+            self.inner.state[:] = learned.random
+        return replace(
+            self,
+            shrink=shrink,
+            iteration=max(learned.iteration, 0),
+            streak=max(learned.streak, 0),
+            calm=max(learned.calm, 0),
+        )
 
 
 @dataclass(frozen=True)
