@@ -148,7 +148,7 @@ def _scheduler() -> tuple[float, str, float]:
 
         def solve(client: object, stop: Callable[[], None]) -> object:
             def note(step: object) -> None:
-                kept[:] = [step.w.copy(), step.freeze()]
+                kept[:] = [step.w.copy(), step.learned()]
                 if step.iteration == STEP:
                     stop()
                     killed.append(time.perf_counter())
@@ -161,7 +161,7 @@ def _scheduler() -> tuple[float, str, float]:
     assert lost.status is Status.LOST
     with clusters.dask(2) as client:
         problem = Problem(Logistic(), L2(1e-4), _data(client))
-        rest = minimise(problem, Lbfgs(), tol=1e-9, w0=kept[0], state=kept[1])
+        rest = minimise(problem, Lbfgs(), tol=1e-9, w0=kept[0], learned=kept[1])
     assert apart(rest.coef, whole.coef) < 1e-6
     return end, lost.status.value, (lost.evaluations + rest.evaluations) / whole.evaluations
 

@@ -78,7 +78,7 @@ def test_newer_formats_name_both_versions(tmp_path):
     members = members_of(tmp_path / "x")
     meta = json.loads(members["meta.json"]) | {"format": 2, "version": "9.9"}
     rewrite(tmp_path / "x", {"meta.json": json.dumps(meta).encode(), "new": b"1"})
-    with pytest.raises(DataError, match=r"format 1 or older; got 2 .* auctor 9\.9, .* 0\.1\.0"):
+    with pytest.raises(DataError, match=r"format 1; got 2 .* auctor 9\.9, .* 0\.1\.0"):
         read(tmp_path / "x")
 
 

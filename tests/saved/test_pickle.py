@@ -9,6 +9,7 @@ import pytest
 
 from auctor import LinearRegressor, MetricClassifier, streaming
 from auctor.lab import learners
+from auctor.saved.values import parts
 from tests.saved.models import MODELS, NUMBERS, THREE, TWO, X, fitted, same
 
 KEPT = [
@@ -52,3 +53,10 @@ def test_skops_needs_to_trust_auctor_alone(model, y):
     other = skops.loads(content, trusted=unknown)
     assert same(vars(model), vars(other))
     assert same(model.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("name", sorted(parts()))
+def test_losses_penalties_and_solvers_can_be_sent_to_workers(name):
+    part = parts()[name]
+    for one in getattr(part, "examples", list)() or [part()]:
+        assert same(vars(one), vars(pickle.loads(pickle.dumps(one))))

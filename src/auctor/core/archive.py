@@ -29,6 +29,12 @@ _META = "meta.json"
 _CHECKSUM = "checksum"
 #: Folder of the arrays in each kind of file.
 FOLDERS = {"model": "arrays", "checkpoint": "state", "fit checkpoint": "points"}
+#: What to do with a file of an older format.
+OLDER = {
+    "model": "Train the model again, or load it with that version.",
+    "checkpoint": "Start again without it.",
+    "fit checkpoint": "Start again without it.",
+}
 #: An NPY header of format 1.0 as numpy writes it, for types whose values are stored in place.
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
@@ -66,7 +72,7 @@ def read_archive(
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Description and arrays of a file, after its checksum was verified.
 
-    Refuses formats newer than ``format``.
+    Refuses formats other than ``format``.
     """
     try:
         members = _members(Path(path))
@@ -145,15 +151,15 @@ def _check_format(meta: Any, path: AnyPath, who: str, known: int, kind: str) -> 
         raise DataError(
             who, needs=f"a {kind}", got=f"a {str(of)[:40]} in {path}", todo="Pass another file."
         )
-    if found > known:
+    if found != known:
         raise DataError(
-            who,
-            needs=f"format {known} or older",
+            needs=f"format {known}",
             got=(
                 f"{found} in {path}, written by auctor {meta['version'][:40]}, while this "
                 f"is auctor {__version__}"
             ),
-            todo="Update auctor.",
+            todo="Update auctor." if found > known else OLDER[kind],
+            part=who,
         )
 
 

@@ -35,10 +35,11 @@ def kernel_state(rng: np.random.Generator, size: int = 1) -> Array:
     return rng.integers(1, 2**63, size=size).astype(np.uint64)
 
 
-def is_kernel_state(state: object, size: int = 1) -> bool:
+def is_kernel_state(state: Array | None, size: int = 1) -> bool:
     """Whether a value that was read can be such a state."""
-    good = isinstance(state, np.ndarray) and state.dtype == np.uint64 and state.shape == (size,)
-    return good and bool((state > 0).all())
+    if state is None or state.dtype != np.uint64 or state.shape != (size,):
+        return False
+    return bool((state > 0).all())
 
 
 #: Fractional part of the golden ratio. As an irrational offset it never coincides with a partial

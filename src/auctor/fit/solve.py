@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from auctor.core.data_capabilities import EVERYTHING
+from auctor.core.errors import DataError
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution, Status
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage, watched_learned, watched_start
 from auctor.data import Stacked, StoredData
@@ -65,12 +67,10 @@ def solve_problem(
     role: Role = Role.GIVEN,
 ) -> Solution:
     """Minimise a problem; see `solve` for ``start`` and ``role``."""
-    # Without a start, a checkpoint may offer one, with what its solver had learned.
-    learned = watched_learned() if start is None else None
-    start = start if start is not None else watched_start()
-    if start is not None and (
-        start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
-    ):
+    learned = None
+    if start is None:  # a checkpoint may offer one, with what its solver had learned
+        start, learned = _continued(problem), watched_learned()
+    elif start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value):
         start = None
     return minimise(
         problem,
@@ -84,6 +84,24 @@ def solve_problem(
         on_failure="ignore",
         learned=learned,
     )
+
+
+def _continued(problem: Problem) -> FloatArray | None:
+    """The best point in a checkpoint, which is no worse than where every solve starts."""
+    w = watched_start()
+    if w is None:
+        return None
+    null = problem.evaluate(problem.start()).value
+    with np.errstate(all="ignore"):
+        most = null + ROUNDING * abs(null)
+        good = w.shape == (problem.n_params,) and problem.evaluate(w).value <= most
+    if not good:
+        raise DataError(
+            "a point no worse than the model without columns in a checkpoint",
+            got="a worse one, or one of another problem",
+            todo="Start again without the checkpoint.",
+        )
+    return w
 
 
 def solve_classes(

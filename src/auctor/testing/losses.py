@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -400,11 +399,11 @@ class LossSuite(DualitySuite):
                 self.loss.conjugate(case.scores, fresh)
 
     def check_copies(self) -> None:
-        """Pickling and copying keep the parameters."""
+        """A copy keeps the parameters."""
         case = next(self.cases())
         value = self.loss.value(case.scores, case.target)
-        for twin in (pickle.loads(pickle.dumps(self.loss)), copy.deepcopy(self.loss)):
-            expect(twin.value(case.scores, case.target) == value, "a copy has another value")
+        twin = copy.deepcopy(self.loss)
+        expect(twin.value(case.scores, case.target) == value, "a copy has another value")
 
 
 def _same(g: FloatArray) -> FloatArray:
