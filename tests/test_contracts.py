@@ -23,9 +23,9 @@ from auctor.testing import (
     PenaltySuite,
     SolverSuite,
     discover,
-    storages,
 )
 from auctor.testing.data import example_matrix
+from auctor.testing.storages import storages
 
 #: Solvers with parameters other than their defaults, besides what their ``examples()`` give; slow,
 #: because the promises they are tried on are tested with those examples too.

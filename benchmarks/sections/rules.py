@@ -14,8 +14,9 @@ import numpy as np
 
 from auctor import losses
 from auctor.core.types import Target
-from auctor.data import Binned, BinnedMatrix, Codebook, as_data
-from auctor.data.binned import pack
+from auctor.data import Binned, as_data
+from auctor.data.binned import BinnedMatrix, pack
+from auctor.data.codebook import Codebook
 from auctor.minimise import Solver, minimise
 from auctor.problem import Problem
 from auctor.solvers.choose import RULES, Role, Rule, choose, holding, resolve

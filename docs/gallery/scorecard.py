@@ -15,7 +15,8 @@ from sklearn.model_selection import train_test_split
 
 from auctor import AdditiveClassifier, MetricClassifierCV
 from auctor.metrics import auc
-from auctor.reports import column_curves, curve_pictures, draw_curve, draw_row
+from auctor.reports import column_curves, curve_pictures
+from auctor.reports.curves_plots import draw_curve, draw_row
 
 table = load_iris(as_frame=True)
 flowers = table.data.rename(columns=lambda name: name.removesuffix(" (cm)"))

@@ -6,10 +6,11 @@ methods that read all of them does. For an accurate solution the latter are fast
 
 import numpy as np
 
-from auctor import Problem, losses, penalties
+from auctor import losses, penalties
 from auctor.data import as_data
 from auctor.lab.solvers import Sgd
 from auctor.minimise import minimise
+from auctor.problem import Problem
 from auctor.solvers import Lbfgs, Newton
 
 # %%

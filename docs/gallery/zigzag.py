@@ -7,10 +7,11 @@ make it worse: every step is at a right angle to the one before.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from auctor import Problem, losses, penalties
+from auctor import losses, penalties
 from auctor.data import as_data
 from auctor.lab.solvers import Bfgs, GradientDescent
 from auctor.minimise import minimise
+from auctor.problem import Problem
 from auctor.solvers import Lbfgs, Newton, conjugate_gradient
 
 # %%

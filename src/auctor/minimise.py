@@ -17,7 +17,8 @@ from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.parallel import quiet_blas
-from auctor.problem import Certificate, Point, Problem
+from auctor.problem import Point, Problem
+from auctor.problem.certificate import Certificate
 from auctor.problem.needs import Need, describe
 
 #: Parameters in the trace: none are stored, because there may be millions per step.

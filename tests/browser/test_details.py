@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from auctor import metrics
+from auctor.evaluate.rows import MeasuredRows, Reason
 from auctor.reports import (
     DataInfo,
-    MeasuredRows,
-    Reason,
     ReportedMetric,
     ReportedModel,
     Rival,

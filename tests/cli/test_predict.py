@@ -14,7 +14,7 @@ import pytest
 import auctor
 from auctor.cli.main import main
 from auctor.core.archive import read_archive, write_archive
-from auctor.saved import FORMAT
+from auctor.saved.store import FORMAT
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +106,7 @@ def test_a_model_of_several_labels_is_refused_by_the_names_that_were_typed(tmp_p
     taxonomy = auctor.hierarchy.Taxonomy(["root", "a", "b"], [(0, 1), (0, 2)])
     X = np.random.default_rng(0).normal(size=(30, 2))
     labels = [["a"] if one > 0 else ["b"] for one in X[:, 0]]
-    auctor.save(auctor.HierarchicalMultiLabel(taxonomy).fit(X, labels), "several.auctor")
+    auctor.save(auctor.hierarchy.HierarchicalMultiLabel(taxonomy).fit(X, labels), "several.auctor")
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     text = refused(capsys, "predict", "several.auctor", "rows.csv")
     assert "auctor predict needs a model that predicts one label" in text

@@ -12,9 +12,9 @@ from auctor.covariance import (
     SparseInverseCovariance,
     SparseInverseCovarianceCV,
     covariance_path,
-    refit,
     strength_of_empty_graph,
 )
+from auctor.covariance.estimator import refit
 
 
 @pytest.mark.filterwarnings("ignore:.*still rises there")

@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from auctor.core.types import Target
-from auctor.data import Binned, BinnedMatrix, Codebook, Dense
-from auctor.data.binned import pack, unpack
+from auctor.data import Binned, Dense
+from auctor.data.binned import BinnedMatrix, pack, unpack
+from auctor.data.codebook import Codebook
 from auctor.losses import Logistic, PairwiseSquaredHinge
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2

@@ -6,16 +6,10 @@ import pytest
 from auctor import AdditiveClassifier
 from auctor.core.errors import DataError
 from auctor.core.json import as_json
-from auctor.reports import (
-    column_curves,
-    curve_pictures,
-    curve_svg,
-    draw_curve,
-    draw_pair,
-    draw_row,
-    pair_maps,
-    row_parts,
-)
+from auctor.evaluate.curves_info import pair_maps, row_parts
+from auctor.reports import column_curves, curve_pictures
+from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
+from auctor.reports.html.additive import curve_svg
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,11 @@ import pytest
 
 from auctor import metrics
 from auctor.evaluate.build import weights
-from auctor.evaluate.rows import costly_rows
+from auctor.evaluate.intervals import Estimate
+from auctor.evaluate.rows import MeasuredRows, Reason, costly_rows
 from auctor.evaluate.slices import MAX_SLICES, MISSING, OTHERS, groups, sliced
 from auctor.evaluate.trained_metric import Baseline, TrainedMetric, trained_metric
-from auctor.reports import Estimate, MeasuredRows, Reason, ReportedMetric, Rival
+from auctor.reports import ReportedMetric, Rival
 from auctor.reports.text import describe_baseline, describe_fit
 
 

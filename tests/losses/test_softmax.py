@@ -9,7 +9,8 @@ from sklearn.metrics import log_loss
 
 from auctor.core.errors import DataError
 from auctor.core.types import Target
-from auctor.data import Stacked, as_data
+from auctor.data import as_data
+from auctor.data.stacked import Stacked
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, GroupL2, Repeated

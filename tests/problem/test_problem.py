@@ -28,12 +28,13 @@ from auctor.losses import (
 from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, Box, ElasticNet, NonNegative, NoPenalty
-from auctor.problem import BALANCE, Problem
+from auctor.problem import Problem
 from auctor.problem.needs import Need
+from auctor.problem.point import BALANCE
 from auctor.solvers import strength_max
 from auctor.solvers.choose import choose
-from auctor.testing import references
 from auctor.testing.differences import slope
+from auctor.testing.problems import references
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(31, 4)) * [1.0, 3.0, 0.3, 1.0]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from auctor import metrics
-from auctor.reports import Comparison, DataInfo, ReportedModel, build_report, render
-from auctor.reports.html import MAX_COLUMNS
+from auctor.evaluate.info import Comparison
+from auctor.reports import DataInfo, ReportedModel, build_report, render
+from auctor.reports.html.page import MAX_COLUMNS
 from auctor.reports.html.svg import (
     BOTTOM,
     HEIGHT,

@@ -11,7 +11,7 @@ import pytest
 
 import auctor
 from auctor.core.errors import DataError
-from auctor.saved import FORMAT
+from auctor.saved.store import FORMAT
 from tests.saved.models import MODELS, drop, fitted, forged
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 import auctor
 from auctor.core.archive import read_archive, write_archive
 from auctor.core.errors import DataError, ParameterError
-from auctor.saved import FORMAT
+from auctor.saved.store import FORMAT
 from tests.saved.models import NUMBERS, THREE, TWO, X, same
 
 

@@ -11,7 +11,8 @@ import auctor
 from auctor import LinearRegressor, MetricClassifier, losses, streaming
 from auctor.core.errors import DataError
 from auctor.lab import learners
-from auctor.saved import FORMAT, classes, read_saved
+from auctor.saved import classes, read_saved
+from auctor.saved.store import FORMAT
 from tests.saved.models import LEARNERS, MODELS, NUMBERS, THREE, TWO, X, fitted, roundtrip, same
 
 

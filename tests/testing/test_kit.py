@@ -11,7 +11,8 @@ from auctor.losses import Hinge, Logistic, Quantile, Squared, SquaredHinge
 from auctor.penalties import L1, L2
 from auctor.problem.needs import NOTHING
 from auctor.solvers import Fista, Newton
-from auctor.testing import DataSuite, LossSuite, PenaltySuite, SolverSuite, discover, references
+from auctor.testing import DataSuite, LossSuite, PenaltySuite, SolverSuite, discover
+from auctor.testing.problems import references
 from auctor.testing.suite import Suite
 
 

@@ -1,3 +1,4 @@
-from auctor.additive.estimators import AdditiveClassifier, AdditiveRegressor
+from auctor.additive.estimators import AdditiveClassifier as AdditiveClassifier
+from auctor.additive.estimators import AdditiveRegressor as AdditiveRegressor
 
-__all__ = ["AdditiveClassifier", "AdditiveRegressor"]
+__all__: list[str]

@@ -16,10 +16,10 @@ import numpy as np
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.data import as_matrix, in_shards
+from auctor.data import as_matrix
 from auctor.data.binned import BinnedMatrix, pack
 from auctor.data.codebook import MOST_CODES, Codebook
-from auctor.data.coerce import LARGEST
+from auctor.data.coerce import LARGEST, in_shards
 from auctor.data.matrices import column_values, largest_size
 from auctor.kernels.linalg.binned import search_codes
 

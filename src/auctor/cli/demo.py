@@ -51,7 +51,7 @@ def demo(
 ) -> None:
     """Compare our models with logistic regression and boosted trees on a table of scikit-learn."""
     from auctor.core.files import check_destination, write_text
-    from auctor.reports.html import render
+    from auctor.reports.html.page import render
 
     check_destination(report, who=WHO)
     with console(stderr=True).status("Starting") as status:

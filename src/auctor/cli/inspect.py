@@ -70,7 +70,8 @@ def inspect(
 
     For data it also gives the warnings of auctor train: columns that probably need an option.
     """
-    from auctor.saved import describe_file, is_model
+    from auctor.saved import is_model
+    from auctor.saved.describe import describe_file
 
     if is_model(path):
         found = describe_file(path, top=top, who=WHO)

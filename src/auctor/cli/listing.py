@@ -144,7 +144,8 @@ def _estimators() -> list[ListedPart]:
     """Exported classes with ``fit``."""
     import auctor
 
-    exported = {name: getattr(auctor, name) for name in auctor.__all__}
+    rooms = (auctor, auctor.hierarchy)
+    exported = {name: getattr(room, name) for room in rooms for name in room.__all__}
     return _named({name: kind for name, kind in exported.items() if hasattr(kind, "fit")})
 
 

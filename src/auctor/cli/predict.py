@@ -30,7 +30,7 @@ from auctor.cli.reading import check_order, count_lost, read_options, read_text
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
-    from auctor.saved import Predictor
+    from auctor.saved.predictors import Predictor
     from auctor.tables.lost import Lost
     from auctor.tables.options import ReadOptions
 
@@ -93,7 +93,7 @@ def predict(
     With --json it prints what was written, and where.
     """
     from auctor.core.errors import Option, ParameterError
-    from auctor.saved import read_predictor
+    from auctor.saved.predictors import read_predictor
     from auctor.tables.lost import lost_rows
 
     check_order(model, data, who=WHO)

@@ -99,7 +99,8 @@ def report(
     """
     from auctor.core.files import check_destination, write_text
     from auctor.evaluate.scores import seen_warning
-    from auctor.reports.html import render, threshold_csv
+    from auctor.reports.html.page import render
+    from auctor.reports.html.threshold import threshold_csv
     from auctor.saved import read_classifier
     from auctor.saved.report import labelled_rows, report_of
 

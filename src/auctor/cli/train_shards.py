@@ -120,7 +120,7 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
     from auctor.data import open_shards
     from auctor.evaluate.run import gathered
     from auctor.linear.shards import shard_checkpoint, shard_parameters, train_shards
-    from auctor.saved import save_fitted
+    from auctor.saved.store import save_fitted
 
     refuse_others({"calibrate": table.calibrate})
     data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD))

@@ -189,7 +189,7 @@ def _save(
     """Write the model file: with the columns of the table, or the model alone if it has none."""
     from dataclasses import replace
 
-    from auctor.saved import save_fitted
+    from auctor.saved.store import save_fitted
 
     schema, fitted = run.parts.schema, run.fitted
     notes = run.notes(found) | {"source": job.data, "source_rows": _n_rows(job, run.parts)}
@@ -237,7 +237,7 @@ def page_of(run: TrainingRun, data: str, columns: dict[str, list[str]], *, compa
         Whether to train baselines on the same rows and show them.
     """
     from auctor.contenders.baselines import baselines
-    from auctor.reports.html import render
+    from auctor.reports.html.page import render
 
     rivals = []
     if compared and run.parts.held_out:

@@ -1,8 +1,9 @@
-"""Rooms whose names are imported on first use.
+"""Packages whose public names are imported on first use.
 
 A room of models holds algorithms, which need numpy and Numba, and estimators, which need
 scikit-learn. Its public names stand in the stub ``__init__.pyi``, which type checkers and editors
-read; at run time the same stub says which module a name comes from.
+read; at run time the same stub says which module a name comes from. So the stubs are the one list
+of public names: imports, ``auctor list`` and model files read them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any
 def names_on_first_use(
     room: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a room, read from its stub.
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, read from its stub.
+
+    Modules of the package itself that the stub imports are attributes, but not in ``__all__``.
 
     Parameters
     ----------
@@ -41,9 +44,9 @@ def names_on_first_use(
     def attribute(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        module = import_module(modules[name])
-        # `from auctor.room import part` may name a module of the room itself.
-        return getattr(module, name) if modules[name] != room else import_module(f"{room}.{name}")
+        if modules[name] == room:  # `from auctor.room import part` names a module of the room
+            return import_module(f"{room}.{name}")
+        return getattr(import_module(modules[name]), name)
 
-    names = sorted(modules)
-    return attribute, lambda: names, names
+    public = [name for name, home in modules.items() if home != room and not name.startswith("_")]
+    return attribute, lambda: sorted(modules), sorted(public)

@@ -25,7 +25,8 @@ from auctor.kernels.descent import log_det as kernels
 from auctor.losses.base import BaseLoss
 from auctor.penalties import BasePenalty
 from auctor.penalties.separable import Separable
-from auctor.problem import Certificate, Point, Problem
+from auctor.problem import Point, Problem
+from auctor.problem.certificate import Certificate
 from auctor.problem.needs import Need
 
 

@@ -3,17 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from auctor.data.binned import Binned, BinnedMatrix
-from auctor.data.codebook import Codebook
-from auctor.data.coerce import (
-    StoredData,
-    as_data,
-    as_matrix,
-    feature_names,
-    in_shards,
-    stored,
-    wrap,
-)
+from auctor.data.binned import Binned
+from auctor.data.coerce import as_data, as_matrix, feature_names, wrap
 from auctor.data.dense import Dense
 from auctor.data.emptied import Emptied
 from auctor.data.sharded import Sharded, open_shards
@@ -22,20 +13,15 @@ from auctor.data.stacked import Stacked
 
 __all__ = [
     "Binned",
-    "BinnedMatrix",
-    "Codebook",
     "Dense",
     "Emptied",
     "Sharded",
     "Sparse",
     "Stacked",
-    "StoredData",
     "as_data",
     "as_matrix",
     "feature_names",
-    "in_shards",
     "open_shards",
-    "stored",
     "wrap",
 ]
 

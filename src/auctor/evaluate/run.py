@@ -16,7 +16,7 @@ from auctor.core.errors import AuctorError, Option, ParameterError
 from auctor.core.result import Status
 from auctor.core.types import Array, FloatArray, Target
 from auctor.core.watching import watch
-from auctor.data import stored
+from auctor.data.coerce import stored
 from auctor.data.preparation import Scaling
 from auctor.evaluate.progress import Measure, Progress
 from auctor.evaluate.results import TrainingRun

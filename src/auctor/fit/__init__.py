@@ -1,5 +1,5 @@
 """From rows and parameters to a fitted model: metric, folds, strength, threshold, calibration."""
 
-from auctor.core.watching import Watcher, watch
+from auctor.core.lazy import names_on_first_use
 
-__all__ = ["Watcher", "watch"]
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)

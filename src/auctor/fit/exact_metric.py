@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.errors import Option, ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray
-from auctor.data import StoredData
+from auctor.data.coerce import StoredData
 from auctor.fit.metric import Chosen
 from auctor.fit.parameters import LinearParameters
 

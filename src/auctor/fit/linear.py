@@ -16,7 +16,7 @@ from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Optio
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
-from auctor.data import StoredData, stored
+from auctor.data.coerce import StoredData, stored
 from auctor.fit.advice import advice
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
 from auctor.fit.folds import stratified_folds

@@ -11,8 +11,8 @@ import numpy as np
 from auctor import metrics
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data import as_matrix, feature_names, stored
-from auctor.data.coerce import check_weight
+from auctor.data import as_matrix, feature_names
+from auctor.data.coerce import check_weight, stored
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, joint_probabilities
 from auctor.fit.metric import Chosen, Measure, resolve_metric
 from auctor.fit.registry import resolve_loss

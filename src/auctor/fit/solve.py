@@ -15,7 +15,8 @@ from auctor.core.result import Solution, Status
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage, watched_learned, watched_start
-from auctor.data import Stacked, StoredData
+from auctor.data import Stacked
+from auctor.data.coerce import StoredData
 from auctor.fit.exact_metric import check_maximiser, maximise_exact
 from auctor.fit.metric import Chosen
 from auctor.fit.metric_parts import HasOffsets

@@ -11,8 +11,7 @@ from auctor.core.checks import check_choice
 from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
 from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import StoredData, in_shards, stored
-from auctor.data.coerce import check_weight
+from auctor.data.coerce import StoredData, check_weight, in_shards, stored
 from auctor.data.preparation import Scaling, n_stored
 from auctor.fit.metric import Chosen
 from auctor.metrics.grouped import group_codes

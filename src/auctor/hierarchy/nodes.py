@@ -11,8 +11,9 @@ import numpy as np
 
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.types import FloatArray, IntArray, Target
-from auctor.data import Dense, Sparse, Stacked
+from auctor.data import Dense, Sparse
 from auctor.data.matrices import CompressedRows, compressed_rows, dense_array, stacked_rows
+from auctor.data.stacked import Stacked
 from auctor.fit.registry import as_loss, known
 from auctor.hierarchy.policies import measured_rule
 from auctor.kernels.runtime.parallel import available_threads, run_tasks

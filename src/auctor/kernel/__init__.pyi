@@ -1,6 +1,4 @@
-from auctor.kernel.classifier import KernelClassifier
-from auctor.kernel.functions import Linear, Polynomial, Rbf
-from auctor.kernel.machine import KernelModel
-from auctor.kernel.regressor import KernelRegressor
+from auctor.kernel.classifier import KernelClassifier as KernelClassifier
+from auctor.kernel.regressor import KernelRegressor as KernelRegressor
 
-__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "Linear", "Polynomial", "Rbf"]
+__all__: list[str]

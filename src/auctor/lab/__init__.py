@@ -4,3 +4,7 @@ Published and stochastic solvers, online learners, quadratic programs, least squ
 not linear, matrix completion. Nothing outside this room imports it but `auctor.testing`; listings
 name its classes by their dotted path.
 """
+
+from auctor.core.lazy import names_on_first_use
+
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.data import Sharded, as_matrix, in_shards
-from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, refuse_masked
+from auctor.data import Sharded, as_matrix
+from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, in_shards, refuse_masked
 from auctor.fit.fitted import Fitted, StrengthChoice
 from auctor.fit.parameters import LinearParameters, parameters_of
 from auctor.fit.train_model import check_given

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from auctor.core.errors import NotOfferedError, Option
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.data import in_shards
+from auctor.data.coerce import in_shards
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.fit.fitted import Fitted
 from auctor.fit.metric import resolve_metric

@@ -4,20 +4,12 @@ Every function takes labels (two values, the greater one positive), then scores 
 optional row ``weight``. Equal scores are ties, never broken by position.
 """
 
-from auctor.metrics.delong import AucComparison, AucInterval, auc_interval, compare_auc
-from auctor.metrics.error import Confusion, balanced_error, confusion, error_rate, log_loss
-from auctor.metrics.gaussian import GaussianCheck, expected_auc, expected_error, gaussian_check
+from auctor.metrics.delong import auc_interval, compare_auc
+from auctor.metrics.error import balanced_error, confusion, error_rate, log_loss
+from auctor.metrics.gaussian import expected_auc, expected_error, gaussian_check
 from auctor.metrics.grouped import by_group
-from auctor.metrics.lift import (
-    CumulativeGains,
-    LiftCurve,
-    cumulative_gains,
-    lift_area,
-    lift_curve,
-)
+from auctor.metrics.lift import cumulative_gains, lift_area, lift_curve
 from auctor.metrics.precision_recall import (
-    BestFbeta,
-    PrecisionRecallCurve,
     average_precision,
     best_fbeta,
     fbeta,
@@ -27,19 +19,10 @@ from auctor.metrics.precision_recall import (
     precision_recall_curve,
     recall_at_k,
 )
-from auctor.metrics.roc import RocCurve, auc, partial_auc, roc_curve
+from auctor.metrics.roc import auc, partial_auc, roc_curve
 from auctor.metrics.thresholds import best_threshold
 
 __all__ = [
-    "AucComparison",
-    "AucInterval",
-    "BestFbeta",
-    "Confusion",
-    "CumulativeGains",
-    "GaussianCheck",
-    "LiftCurve",
-    "PrecisionRecallCurve",
-    "RocCurve",
     "auc",
     "auc_interval",
     "average_precision",

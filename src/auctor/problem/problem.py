@@ -14,7 +14,7 @@ from auctor.core.evaluation import Evaluation
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray, IntArray
-from auctor.data import Emptied
+from auctor.data.emptied import Emptied
 from auctor.problem.certificate import Certificate, bounds_every_column, certificate, certify
 from auctor.problem.columns import NO_COLUMNS, ColumnStatistics, ConstantColumns
 from auctor.problem.hessian import Hessian, RowSampling

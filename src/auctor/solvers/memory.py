@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from auctor.problem import PathMemory, Problem
+from auctor.problem import Problem
+from auctor.problem.memory import PathMemory
 
 if TYPE_CHECKING:  # the solvers import this module
     from auctor.solvers.kinked.bundle import Bundle

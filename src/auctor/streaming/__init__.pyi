@@ -1,15 +1,9 @@
-from auctor.streaming.auc import StreamingAUC
-from auctor.streaming.checkpoint import load_checkpoint, save_checkpoint
-from auctor.streaming.estimator import OnlineClassifier
-from auctor.streaming.river import Riverlike
-from auctor.streaming.run import StreamProgress, learn
+from auctor.streaming.auc import StreamingAUC as StreamingAUC
+from auctor.streaming.checkpoint import load_checkpoint as load_checkpoint
+from auctor.streaming.checkpoint import save_checkpoint as save_checkpoint
+from auctor.streaming.estimator import OnlineClassifier as OnlineClassifier
+from auctor.streaming.river import Riverlike as Riverlike
+from auctor.streaming.run import StreamProgress as StreamProgress
+from auctor.streaming.run import learn as learn
 
-__all__ = [
-    "OnlineClassifier",
-    "Riverlike",
-    "StreamProgress",
-    "StreamingAUC",
-    "learn",
-    "load_checkpoint",
-    "save_checkpoint",
-]
+__all__: list[str]

@@ -22,9 +22,7 @@ from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.losses import LossSuite
 from auctor.testing.maps import MapSuite
 from auctor.testing.penalties import PenaltySuite
-from auctor.testing.problems import Reference, references
 from auctor.testing.solvers import SolverSuite
-from auctor.testing.storages import storages
 
 __all__ = [
     "BlackBoxSuite",
@@ -35,8 +33,5 @@ __all__ = [
     "LossSuite",
     "MapSuite",
     "PenaltySuite",
-    "Reference",
     "SolverSuite",
-    "references",
-    "storages",
 ]

@@ -18,7 +18,8 @@ from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.minimise import Solver, minimise
-from auctor.problem import Problem, WarmStart
+from auctor.problem import Problem
+from auctor.problem.memory import WarmStart
 from auctor.solvers.choose import resolve
 from auctor.solvers.memory import SolverMemory
 from auctor.solvers.sparse.models.columns import score_change

@@ -11,8 +11,9 @@ from auctor.core.checks import check_int, check_real
 from auctor.core.data_capabilities import COLUMNS
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
-from auctor.problem import Point, Problem, WarmStart
+from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
+from auctor.problem.memory import WarmStart
 from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import composite, violations
