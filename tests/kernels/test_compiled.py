@@ -167,3 +167,18 @@ def test_a_newer_numba_does_without_the_lock(monkeypatch):
     monkeypatch.setattr("numba.__version__", "0.60.0")
     one_writer.install()
     assert registered == ["numba:compile", "numba:compiler_lock"]
+
+
+def test_no_threads_for_numba_are_refused_by_the_name_of_the_variable():
+    done = subprocess.run(
+        [sys.executable, "-c", "from auctor import MetricClassifier"],
+        env=os.environ | {"NUMBA_NUM_THREADS": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.endswith(
+        "ParameterError: auctor needs NUMBA_NUM_THREADS of at least 1, where it is set; got 0. "
+        "Unset it: kernels use the threads of n_threads=."
+    )

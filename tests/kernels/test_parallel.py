@@ -3,12 +3,21 @@
 import os
 import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import threadpoolctl
 
+from auctor import MetricClassifier
 from auctor.core.errors import ParameterError
-from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, even_cuts, run_tasks
+from auctor.kernels.runtime.parallel import (
+    available_threads,
+    balanced_cuts,
+    even_cuts,
+    quiet_blas,
+    run_tasks,
+)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 20])
@@ -80,3 +89,56 @@ def test_threads_follow_the_request_and_the_environment(monkeypatch):
     assert available_threads() == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "")
     assert 1 <= available_threads() <= (os.cpu_count() or 1)
+
+
+def blas_threads():
+    return {
+        lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"
+    }
+
+
+@pytest.fixture
+def threads_of_blas():
+    if blas_threads() == {1}:
+        pytest.skip("BLAS has one thread here")
+    return blas_threads()
+
+
+def test_blas_is_quiet_until_the_last_block_ends(threads_of_blas):
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+    seen = []
+
+    def first():
+        with quiet_blas():
+            first_in.set()
+            second_in.wait()
+        first_out.set()
+
+    def second():
+        first_in.wait()
+        with quiet_blas():
+            second_in.set()
+            first_out.wait()
+            seen.append(blas_threads())
+
+    threads = [threading.Thread(target=one) for one in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [{1}]
+    assert blas_threads() == threads_of_blas
+
+
+def test_blas_has_its_threads_after_eight_fits_at_once(threads_of_blas):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = X[:, 0] > rng.normal(size=200)
+
+    def fit(seed):
+        model = MetricClassifier("log_loss", strength=10.0 ** -(seed % 3 + 1))
+        return model.fit(X, y).coef_
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(fit, range(32)))
+    assert blas_threads() == threads_of_blas

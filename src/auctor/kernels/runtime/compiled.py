@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from auctor.core.errors import ParameterError
+
+try:
+    from numba import njit
+except ValueError as error:  # Numba refuses the variable without naming it
+    if (threads := os.environ.get("NUMBA_NUM_THREADS")) is None:
+        raise
+    raise ParameterError(
+        "NUMBA_NUM_THREADS of at least 1, where it is set",
+        got=threads,
+        todo="Unset it: kernels use the threads of {option}.",
+        option="n_threads",
+        part="auctor",
+    ) from error
 from numba.core import event
 
 from auctor.kernels.runtime import one_writer

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from auctor.core.checks import check_int
 from auctor.core.types import Array
@@ -20,16 +21,6 @@ from auctor.core.types import Array
 SERIAL_WORK = 60_000
 
 _pool: ThreadPoolExecutor | None = None
-
-
-def _forget_pool() -> None:
-    """Drop the pool in a forked child, whose threads did not survive the fork."""
-    global _pool
-    _pool = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
 
 
 def available_threads(n_threads: int | None = None) -> int:
@@ -73,43 +64,84 @@ def run_tasks(tasks: Sequence[Callable[[], object]], n_threads: int) -> None:
         future.result()
 
 
+class _Blas(NamedTuple):
+    """The BLAS libraries that are loaded: those with one limit for all threads, and OpenMP's."""
+
+    shared: ThreadpoolController
+    by_thread: ThreadpoolController
+
+
 @lru_cache(maxsize=1)
-def _blas() -> Any:
-    """Handle on the loaded BLAS libraries' own thread pools, or ``None``."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
-    return ThreadpoolController()
+def _blas() -> _Blas:
+    loaded = ThreadpoolController().select(user_api="blas")
+    layers = {library.get("threading_layer") for library in loaded.info()} - {"openmp", None}
+    return _Blas(
+        loaded.select(threading_layer=list(layers)), loaded.select(threading_layer="openmp")
+    )
 
 
-class _Quiet(threading.local):
-    """Whether this thread already limits BLAS to one thread; the limit is slow to set."""
+class _Quiet:
+    """The blocks of all threads that want BLAS on one thread.
 
-    on = False
+    A limit for all threads is set by the first block and lifted by the last, which another thread
+    may run.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._blocks = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        """Count one more block."""
+        with self.lock:
+            if self._blocks == 0:
+                self._limit = _blas().shared.limit(limits=1)
+                _release()
+            self._blocks += 1
+
+    def leave(self) -> None:
+        """Count one block less."""
+        with self.lock:
+            self._blocks -= 1
+            if self._blocks == 0:
+                self._limit.restore_original_limits()
+                _release()
+
+
+def _release() -> None:
+    """Let other threads change the limit, which threadpoolctl reserves for the one that set it."""
+    with _blas().shared.limit(limits=None):
+        pass
 
 
 _quiet = _Quiet()
 
 
+def _forget_threads() -> None:
+    """Drop the pool and the lock in a forked child, where no thread may be left to release it."""
+    global _pool
+    _pool, _quiet.lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
 @contextmanager
 def quiet_blas() -> Iterator[None]:
-    """Restrict BLAS to the calling thread inside the block.
+    """Restrict BLAS to the calling thread inside the block, and in all of the process.
 
     BLAS threads spin while they are idle and take cores from the kernels; on small
     factorisations they cost more than they save. Large products are cut into strips that
     `run_tasks` runs in parallel.
     """
-    controller = None if _quiet.on else _blas()
-    if controller is None:
-        yield
-        return
-    with controller.limit(limits=1, user_api="blas"):
-        _quiet.on = True
+    with _blas().by_thread.limit(limits=1):
+        _quiet.enter()
         try:
             yield
         finally:
-            _quiet.on = False
+            _quiet.leave()
 
 
 def even_cuts(n: int, parts: int) -> list[int]:
