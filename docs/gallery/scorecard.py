@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from auctor import AdditiveClassifier, MetricClassifierCV
 from auctor.metrics import auc
 from auctor.reports import column_curves, curve_pictures
-from auctor.reports.curves_plots import draw_curve, draw_row
+from auctor.reports.pictures import draw_term
 
 table = load_iris(as_frame=True)
 flowers = table.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
@@ -57,7 +57,7 @@ bands = curves.curve_bands(flowers.iloc[train], versicolor[train], repeats=8)
 found = {curve.name: curve for curve in column_curves(curves, bands)}
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.5))
 for name, ax in zip(("petal length", "petal width"), axes, strict=True):
-    draw_curve(found[name], ax)
+    draw_term(found[name], ax)
 
 # %%
 # ## Why was this one picked?
@@ -70,7 +70,7 @@ pictures = curve_pictures(curves, picked, rows=[0])
 print(pd.Series(why.parts, index=why.names).round(2).to_string())
 print(f"score {why.score:.2f}, of the average row {why.average:.2f}")
 figure, ax = plt.subplots(figsize=(6, 2.5), layout="constrained")
-draw_row(why, ax)
+pd.Series(why.parts, index=why.names)[::-1].plot.barh(ax=ax, xlabel="Added to the score")
 
 # %%
 # ## A card of points

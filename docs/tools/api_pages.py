@@ -25,7 +25,7 @@ MODULES = {
     "covariance": ["auctor.covariance"],
     "tune": ["auctor.tune"],
     "hierarchy": ["auctor.hierarchy", "auctor.hierarchy.metrics", "auctor.hierarchy.policies"],
-    "reports": ["auctor.reports", "auctor.reports.plots"],
+    "reports": ["auctor.reports"],
     "testing": ["auctor.testing"],
 }
 #: Libraries whose methods our classes inherit, by the name of their package.

@@ -1,8 +1,7 @@
-"""The graph of a sparse inverse covariance as SVG: force-directed layout, weighted edges."""
+"""The graph of a sparse inverse covariance as SVG: layout by networkx, weighted edges."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,68 +10,34 @@ from scipy.sparse import coo_array
 
 from auctor.core.errors import DataError
 from auctor.core.markup import Markup, element
+from auctor.core.optional import require
 from auctor.core.types import FloatArray, IntArray
 from auctor.reports.html.svg import document
 
-# Sizes are in units of the drawing's view box, which the page scales. All are set by hand.
-#: Width and height of the drawing.
-SIDE = 480
-#: Margin at the edges, for half a node and its name.
-MARGIN = 30
-#: Radius of a node. Set by hand.
-RADIUS = 4.0
-#: Width of the edge of a partial correlation of 1. Set by hand.
-WIDEST = 6.0
-#: Width of the thinnest edge that is drawn. Set by hand.
-THINNEST = 0.4
-#: Iterations of the layout. Set by hand: nodes hardly move after 100.
-STEPS = 150
-#: Largest number of nodes that are drawn with their names; more names would overlap. Set by hand.
+# Sizes are in units of the drawing's view box, which the page scales.
+SIDE, MARGIN, RADIUS = 480, 30, 4.0
+#: Widths of the edge of a partial correlation of 1, and of the thinnest edge.
+WIDEST, THINNEST = 6.0, 0.4
+#: Most nodes that are drawn with their names; more names would overlap.
 NAMED = 60
-#: Largest number of nodes: an iteration takes O(nodes^2) time and memory, 64 MB per array for 2000.
-#: Set by hand.
+#: Most nodes of a drawing.
 MOST = 2000
-#: Colour of positive partial correlations: blue.
-POSITIVE = "#2b6cb0"
-#: Colour of negative partial correlations: orange, which colour-blind readers can tell from blue.
-NEGATIVE = "#c05621"
+#: Colours of positive (blue) and negative (orange) partial correlations.
+POSITIVE, NEGATIVE = "#2b6cb0", "#c05621"
 
 
 def layout(row: IntArray, column: IntArray, size: int, *, seed: int = 0) -> FloatArray:
-    """Positions in the unit square: all nodes repel each other, and connected ones attract.
+    """Positions in the unit square by networkx: connected nodes are near each other.
 
-    The method of Fruchterman and Reingold (1991), started from a circle with a little noise. The
-    same seed gives the same drawing.
-
-    Parameters
-    ----------
-    row, column : array of int
-        Nodes at the ends of each edge.
-    size : int
-        Number of nodes.
-    seed : int
-        Random seed of the noise.
+    The same seed gives the same drawing.
     """
+    networkx = require("networkx", extra="plots", who="draw_graph")
     if size == 0:
         return np.zeros((0, 2))
-    angle = 2.0 * math.pi * np.arange(size) / size
-    at = 0.4 * np.column_stack((np.cos(angle), np.sin(angle)))
-    at += 0.01 * np.random.default_rng(seed).normal(size=at.shape)
-    apart = 1.0 / math.sqrt(size)  # distance k at which repulsion and attraction are equal
-    for step in range(STEPS):
-        away = at[:, None, :] - at[None, :, :]
-        square = np.maximum((away * away).sum(axis=2), 1e-6)
-        np.fill_diagonal(square, np.inf)
-        # Repulsion k^2 / d between all nodes, attraction d^2 / k along edges.
-        force = apart**2 * (away / square[:, :, None]).sum(axis=1)
-        along = at[row] - at[column]
-        pull = along * np.linalg.norm(along, axis=1, keepdims=True) / apart
-        np.subtract.at(force, row, pull)
-        np.add.at(force, column, pull)
-        force -= 0.5 * at  # towards the centre, so that components stay together
-        length = np.maximum(np.linalg.norm(force, axis=1, keepdims=True), 1e-12)
-        most = 0.1 * (1.0 - step / STEPS)  # the longest move shrinks to 0
-        at += force / length * np.minimum(length, most)
+    graph = networkx.empty_graph(size)
+    graph.add_edges_from(zip(row.tolist(), column.tolist(), strict=True))
+    places = networkx.spring_layout(graph, seed=seed)
+    at = np.array([places[node] for node in range(size)])
     low, high = at.min(axis=0), at.max(axis=0)
     spread: FloatArray = (at - low) / np.maximum(high - low, 1e-12)
     return spread

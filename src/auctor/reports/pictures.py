@@ -1,15 +1,16 @@
-"""Figures of an additive model for notebooks: as HTML and with matplotlib."""
+"""Figures of an additive model for notebooks: as HTML, and with matplotlib for papers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from auctor.core.errors import DataError
 from auctor.core.optional import require
-from auctor.evaluate.curves_info import CurvesInfo, curves_info
-from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
+from auctor.evaluate.curves_info import ColumnCurve, CurvesInfo, PairMap, curves_info
 from auctor.reports.html.page import additive_section
 
 #: Number of columns of the figure of `CurvePictures.plot`: three fit the width of a notebook.
@@ -42,21 +43,33 @@ class CurvePictures:
         return self.to_html()
 
     def plot(self) -> Any:
-        """A matplotlib figure with a picture of every curve, pair and row."""
+        """A matplotlib figure with every curve, its band, and every map of a pair."""
         pyplot = require("matplotlib.pyplot", extra="plots", who="CurvePictures")
-        drawn = [(draw, one) for draw, many in zip(_DRAW, self.info, strict=True) for one in many]
-        down = max(1, math.ceil(len(drawn) / ACROSS))
+        terms: list[ColumnCurve | PairMap] = [*self.info.columns, *self.info.pairs]
+        down = max(1, math.ceil(len(terms) / ACROSS))
         figure, axes = pyplot.subplots(
             down, ACROSS, figsize=(4.5 * ACROSS, 3.4 * down), squeeze=False, layout="constrained"
         )
-        for ax in axes.ravel()[len(drawn) :]:
+        for ax in axes.ravel()[len(terms) :]:
             ax.set_visible(False)
-        for (draw, one), ax in zip(drawn, axes.ravel(), strict=False):
-            draw(one, ax)
+        for term, ax in zip(terms, axes.ravel(), strict=False):
+            draw_term(term, ax)
         return figure
 
 
-_DRAW: tuple[Callable[[Any, Any], Any], ...] = (draw_curve, draw_pair, draw_row)
+def draw_term(term: ColumnCurve | PairMap, ax: Any) -> None:
+    """Draw a curve with its band, or the heat map of a pair, on axes of matplotlib."""
+    if isinstance(term, PairMap):
+        most = float(np.abs(term.level).max()) or 1.0
+        image = ax.pcolormesh(term.level.T, cmap="RdBu_r", vmin=-most, vmax=most)
+        ax.figure.colorbar(image, ax=ax)
+        ax.set(title=term.title, xlabel=term.names[0], ylabel=term.names[1])
+        return
+    if term.band is not None:
+        low, high = term.band
+        ax.stairs(high, term.edges, baseline=low, fill=True, alpha=0.25)
+    ax.stairs(term.level, term.edges, baseline=None)
+    ax.set(title=term.title, xlabel=term.name, ylabel="Added to the score")
 
 
 def curve_pictures(
