@@ -51,6 +51,33 @@ def test_integers_beyond_what_a_float_holds():
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**60) - 1])
+def test_labels_that_floats_would_merge_are_refused(number, tmp_path):
+    other = number - 1
+    text = f"a,y\n1,7\n2,{number}\n3,{other}\n".encode()
+    for read in (read_table, lambda *source: list(open_stream(*source))):
+        with pytest.raises(DataError, match=f"labels below 2.53, .*{number} in BytesIO, line 3"):
+            read(io.BytesIO(text), "csv")
+        with pytest.raises(DataError, match=f"labels below 2.53, .*'{number}' in BytesIO, line 2"):
+            read(io.BytesIO(f"1 1:1\n{number} 1:2\n{other} 1:3\n".encode()), "svmlight")
+        words = text.replace(b"1,7", b"1,id").replace(str(number).encode(), b"a")
+        with pytest.raises(DataError):
+            read(io.BytesIO(words), "csv")
+    text = text.replace(b"1,7\n", b"")
+    spelt = text.replace(str(number).encode(), b"n%d" % number).replace(
+        str(other).encode(), b"n%d" % other
+    )
+    assert read_table(io.BytesIO(spelt), "csv").labels.tolist() == [f"n{number}", f"n{other}"]
+    # Labels that nobody needs are not looked at.
+    assert read_table(io.BytesIO(text), "csv", labelled=False).matrix.shape == (2, 1)
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [number, other, 0]})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    assert read_table(tmp_path / "rows.parquet").labels.tolist() == [number, other, 0]
+    frame.astype({"y": "Int64"}).replace({"y": {0: None}}).to_parquet(tmp_path / "gap.parquet")
+    with pytest.raises(DataError, match="labels below 2.53, .*beside null"):
+        read_table(tmp_path / "gap.parquet")
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**60) - 1])
 def test_integers_of_arrays_beyond_what_a_float_holds(number, tmp_path):
     rows = np.array([[1, number, 0], [2, 5, 1]])
     np.save(tmp_path / "rows.npy", rows)

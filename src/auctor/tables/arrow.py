@@ -13,11 +13,13 @@ from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.tables.blocks import Block
 from auctor.tables.columns import (
+    EXACT_LABELS,
     check_names,
     check_width,
     find_label,
     is_missing,
     listed,
+    long_labels,
     no_number,
     parse_number,
     spelt_long_integers,
@@ -184,7 +186,16 @@ class ArrowFile:
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if types.is_integer(column.type) or types.is_floating(column.type):
-            return np.asarray(column.to_numpy(zero_copy_only=False))
+            labels = np.asarray(column.to_numpy(zero_copy_only=False))
+            rounded = types.is_integer(column.type) and labels.dtype.kind == "f"  # by a null
+            if rounded and self.options.labelled and long_labels(labels).size:
+                raise DataError(
+                    self.options.who,
+                    needs=EXACT_LABELS + " beside null",
+                    got=f"larger ones in {self.label!r} of {self.source.name}",
+                    todo="Drop the rows without a label first.",
+                )
+            return labels
         if column.null_count:
             raise DataError(
                 self.options.who,

@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.checks import meant
 from auctor.core.errors import DataError, Option
+from auctor.core.types import Array, IntArray
 from auctor.tables.blocks import TableFile
 from auctor.tables.options import ReadOptions
 from auctor.tables.source import shown
@@ -19,6 +20,8 @@ MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))
 _TRUTH = {"true": 1.0, "false": 0.0}
 #: Largest absolute value up to which 64-bit floats hold every whole number.
 EXACT_INTEGERS = 2**53
+#: What labels that are numbers must be, for messages.
+EXACT_LABELS = "labels below 2^53, which floats hold exactly"
 #: Whole numbers of 16 digits or more, which may exceed `EXACT_INTEGERS`. The largest 64-bit float
 #: has 309 digits; longer text is left alone.
 _LONG = re.compile(r"[+-]?[0-9]{16,400}")
@@ -111,6 +114,12 @@ def default_names(n_fields: int) -> list[str]:
     ['column_1', 'column_2']
     """
     return [f"column_{k}" for k in range(1, n_fields + 1)]
+
+
+def long_labels(labels: Array) -> IntArray:
+    """Rows whose label is a float from 2^53 on: several whole numbers are read as the same one."""
+    rows: IntArray = np.flatnonzero(np.isfinite(labels) & (np.abs(labels) >= EXACT_INTEGERS))
+    return rows
 
 
 def check_names(file: str, names: Sequence[str], who: str) -> list[str]:

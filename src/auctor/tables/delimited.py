@@ -15,6 +15,7 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.tables.arrow import coded
 from auctor.tables.blocks import Block, cut
 from auctor.tables.columns import (
+    EXACT_LABELS,
     LABEL_NAMES,
     MISSING,
     as_number,
@@ -24,6 +25,7 @@ from auctor.tables.columns import (
     find_label,
     is_missing,
     is_position,
+    long_labels,
     no_number,
     parse_number,
     spelt_long_integers,
@@ -356,6 +358,15 @@ class _BlockReader:
             self.labels_are_text = None if not known.size else bool(is_word[known[0]])
         if self.labels_are_text is False:
             self._refuse_label(text, np.flatnonzero(is_word))
+            long = long_labels(values)
+            if long.size and self.file.options.labelled:
+                row = int(long[0])
+                raise DataError(
+                    self.file.options.who,
+                    needs=EXACT_LABELS,
+                    got=f"{text.record(row)[self.file.label_field]} in {text.place(row)}",
+                    todo="Put a letter before the numbers to make them text.",
+                )
             return values
         others = np.flatnonzero(~is_word)
         if others.size and np.isnan(values[others[0]]) and not self.missing_label:

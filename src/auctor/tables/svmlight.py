@@ -13,7 +13,7 @@ from auctor.core.types import Array
 from auctor.data.matrices import join_compressed
 from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import INT32_MAX, Chunk
-from auctor.tables.columns import as_number
+from auctor.tables.columns import EXACT_LABELS, as_number, long_labels
 from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
 from auctor.tables.source import Source, place, shown
 
@@ -32,6 +32,7 @@ _NEEDS = {
     kernels.NO_QUERY: "a whole number after qid:",
 }
 _CORRECT = "Correct the line, or pass {option} with the format of the file, such as csv."
+_RENAME = "Number the classes from 0."
 _ADVICE = {
     kernels.LOW_INDEX: "Pass {option} if counting starts at 0.",
     kernels.HIGH_INDEX: "Pass a larger {option}, or none.",
@@ -154,6 +155,9 @@ class SvmlightParser:
         )
         stop = int(self.at[kernels.ROW])
         errors = [*self._read_late(), *self._parser_error(n_columns)]
+        long = long_labels(self.labels[first:stop]) if self.options.labelled else ()
+        if len(long):
+            errors.append((int(self.starts[first + long[0]]), EXACT_LABELS, _RENAME))
         if not self.ascending[first:stop].all():
             twice = kernels.sort_rows(
                 self.indptr, self.indices, self.values, self.ascending, first, stop
