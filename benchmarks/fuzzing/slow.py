@@ -91,11 +91,11 @@ def csv(data: bytes, delimiter: str | None) -> Columns:
         raise Refused("no UTF-8") from error
     if "\0" in text:
         raise Refused("a zero byte")
-    text = re.sub(r"\A([ \t]*\n)+", "", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = re.sub(r"\A([ \t]*(\r\n?|\n))+", "", text)
     if not text.strip(" \t"):
         raise Refused("no rows")
     if delimiter is None:
-        line = text.partition("\n")[0]
+        line = re.split(r"[\r\n]", text, maxsplit=1)[0]
         counts = [line.count(c) for c in ",\t;"]
         delimiter = ",\t;"[counts.index(max(counts))]
     # A last record of our own shows whether all quotes before it are closed.

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auctor.core.errors import MissingExtraError, ParameterError
-from auctor.tables import Column, ReadOptions, Schema, open_stream
+from auctor.core.errors import DataError, MissingExtraError, ParameterError
+from auctor.tables import Column, ReadOptions, Schema, open_stream, read_table
 from auctor.tables import source as base
 from auctor.tables.delimited import DelimitedFile
 from tests.tables.streams import gather, refusal
@@ -198,6 +198,17 @@ def test_line_ends_between_quotes_are_text(end, block, chunk_rows, monkeypatch):
     assert np.vstack([chunk.matrix for chunk in chunks]).tolist() == [[1, 2], [3, 4]]
     labels = [label for chunk in chunks for label in chunk.labels.tolist()]
     assert labels == [f"no{end}no", 'say "hi", you']
+
+
+@pytest.mark.parametrize("block", [4, base.READ_BYTES])
+def test_carriage_returns_between_quotes_are_text_and_end_lines_elsewhere(block, monkeypatch):
+    monkeypatch.setattr(base, "READ_BYTES", block)
+    text = b'w,y\r"one\rtwo",0\r"one\ntwo",1\r\n"a\r\nb",1\n'
+    table = read_table(io.BytesIO(text), "csv")
+    assert table.schema.columns[0].levels == ("a\r\nb", "one\ntwo", "one\rtwo")
+    assert table.labels.tolist() == [0, 1, 1]
+    with pytest.raises(DataError, match="got 1 in BytesIO, line 8"):
+        read_table(io.BytesIO(text + b"bad\n"), "csv")
 
 
 @pytest.mark.parametrize("block", [4, base.READ_BYTES])

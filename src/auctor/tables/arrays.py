@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, cast
+from tokenize import TokenError
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from auctor.core.errors import AuctorError, DataError
+from auctor.core.memory import check_memory
 from auctor.core.types import Array
 from auctor.data.matrices import join_compressed
 from auctor.tables.blocks import INT32_MAX, Block, Chunk
@@ -27,20 +29,25 @@ from auctor.tables.columns import (
     listed,
 )
 from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
-from auctor.tables.source import READ_BYTES, Source
+from auctor.tables.source import Source
 
 #: Kinds of numpy dtypes that are read as numbers: bool, signed, unsigned, floating point.
 _NUMBERS = "biuf"
 #: Arrays of a CSR matrix, as `scipy.sparse.save_npz` names them.
 _CSR = ("data", "indices", "indptr", "shape")
-#: The header of an NPY file exactly as numpy writes it; it is not evaluated as Python code.
-_HEADER = re.compile(
-    rb"\{'descr': '([<>|][biufUS]\d{1,4})', 'fortran_order': (True|False), "
-    rb"'shape': \(((?:SIZE(?:, ?SIZE)*,?)?)\), \} *\n".replace(b"SIZE", rb"(?:0|[1-9]\d{0,17})")
-)
-#: Bytes of the longest header that is read. numpy pads short headers to 128 bytes; a file with a
-#: longer one than this is refused.
-_LONGEST_HEADER = 1 << 12
+
+
+class _Rows(NamedTuple):
+    """An array of rows: its shape and type, and a function that reads rows ``low`` to ``high``."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    read: Callable[[int, int], Array]
+
+    def parts(self, most: int) -> Iterator[Array]:
+        """The whole array in parts of at most ``most`` rows."""
+        for low in range(0, self.shape[0], most):
+            yield self.read(low, min(low + most, self.shape[0]))
 
 
 class ArrayFile:
@@ -50,7 +57,7 @@ class ArrayFile:
         self,
         source: Source,
         options: ReadOptions,
-        rows: _Array,
+        rows: _Rows,
         labels: Array | None,
         names: list[str] | None,
     ) -> None:
@@ -146,7 +153,7 @@ def npy_file(source: Source, options: ReadOptions) -> ArrayFile:
     """Open a NPY file of rows; the label is the last column unless options name another."""
     _check_source(source)
     with _reading(source):
-        rows = _Array.npy(source)
+        rows = _npy_rows(source)
     if options.label_column is None and options.labelled:
         options = replace(options, label=-1)
     return ArrayFile(source, options, rows, None, None)
@@ -158,16 +165,20 @@ def npz_file(source: Source, options: ReadOptions) -> ArrayFile | None:
     ``None`` if it holds a CSR matrix, which `npz_chunks` reads.
     """
     _check_source(source)
-    with _reading(source):
-        archive = _archive(source)
-        members = _members(archive)
-        if "format" in members:
+    with _reading(source), _archive(source) as archive:
+        if "format" in archive:
             return None
-        rows = _Array.member(archive, _required(members, "X", source))
-        labels = _loaded(archive, members.get("y"))
-        names = _loaded(archive, members.get("columns"))
+        _check_members(archive, ("X",), source)
+        rows = _member(archive, "X")
+        labels, names = (
+            _member(archive, name) if name in archive else None for name in ("y", "columns")
+        )
     return ArrayFile(
-        source, options, rows, labels, None if names is None else [str(x) for x in names.ravel()]
+        source,
+        options,
+        _Rows(rows.shape, rows.dtype, lambda low, high: rows[low:high]),
+        labels,
+        None if names is None else [str(x) for x in names.ravel()],
     )
 
 
@@ -182,70 +193,64 @@ def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> 
         Whether to give all rows as one chunk.
     """
     _check_source(source)
-    with _reading(source):
-        archive = _archive(source)
-        members = _members(archive)
-        kind = _loaded(archive, _required(members, "format", source))
-        if kind is None or kind.item() not in (b"csr", "csr"):
+    with _reading(source), _archive(source) as archive:
+        stored = _member(archive, "format")
+        if stored.size != 1 or stored.item() not in (b"csr", "csr"):
             raise DataError(
                 options.who,
                 needs="rows in CSR format",
-                got=f"{str(kind)!r:.40} in {source.name}",
+                got=f"{str(stored)!r:.40} in {source.name}",
                 todo="Convert the matrix with .tocsr() and save it again.",
             )
-        for name in _CSR:
-            _required(members, name, source)
-        shape, indptr = (_loaded(archive, members[name]) for name in ("shape", "indptr"))
-        labels = _loaded(archive, members.get("y"))
-        values, indices = (_Array.member(archive, members[name]) for name in ("data", "indices"))
-        n, d = _check_rows(shape, indptr, indices, values)
+        _check_members(archive, _CSR, source)
+        matrix = _csr(*(_member(archive, name) for name in _CSR))
+        labels = _member(archive, "y") if "y" in archive else None
         if labels is None and options.labelled:
             raise DataError(
                 options.who,
                 needs="labels in the array y",
-                got=f"{listed(list(members))} in {source.name}",
+                got=f"{listed(archive.files)} in {source.name}",
                 todo="Store the labels as y in the same file.",
             )
-        if labels is not None and labels.shape != (n,):
-            raise ValueError(f"labels of shape {labels.shape} for {n} rows")
-        check_width(source.name, d, options)
-        yield from _csr_chunks(indptr, indices, values, d, labels, n if whole else None, options)
-
-
-def _csr_chunks(
-    indptr: Any, indices: _Array, values: _Array, d: int, labels: Array | None,
-    rows: int | None, options: ReadOptions,
-) -> Iterator[Chunk]:  # fmt: skip
-    """Cut the rows into chunks of at most ``rows`` rows, or at most `CHUNK_ENTRIES` entries."""
-    columns, numbers = indices.reader(), values.reader()
-    n, low = indptr.shape[0] - 1, 0
+    n, d = matrix.shape
+    if labels is None:
+        labels = np.full(n, np.nan)
+    elif labels.shape != (n,):
+        raise _damaged(source, f"labels of shape {labels.shape} for {n} rows")
+    check_width(source.name, d, options)
+    _refuse_long_integers(matrix, options.who)
+    low = 0
     while low < n:
         # The last row that still fits; a row of more entries is a chunk of its own.
-        room = int(np.searchsorted(indptr, indptr[low] + CHUNK_ENTRIES, side="right")) - 1
-        high = min(n, rows or max(low + 1, min(low + options.chunk_rows, room)))
-        size = int(indptr[high] - indptr[low])
-        kind = np.int32 if max(d, size) <= INT32_MAX else np.int64
-        taken = columns(size)
-        if size and (taken.min() < 0 or taken.max() >= d):
-            raise ValueError("a column index outside the matrix")
-        entries = numbers(size)
-        _refuse_long_integers(entries, taken, options.who)
-        matrix = join_compressed(
-            entries.astype(np.float64, copy=False),
-            taken.astype(kind, copy=False),
-            (indptr[low : high + 1] - indptr[low]).astype(kind, copy=False),
-            (high - low, d),
-        )
-        matrix.sum_duplicates()
-        yield Chunk(matrix, np.full(high - low, np.nan) if labels is None else labels[low:high])
+        most = matrix.indptr[low] + CHUNK_ENTRIES
+        room = int(np.searchsorted(matrix.indptr, most, side="right")) - 1
+        high = n if whole else min(n, max(low + 1, min(low + options.chunk_rows, room)))
+        part = matrix if whole else matrix[low:high]
+        kind = np.int32 if max(d, part.nnz) <= INT32_MAX else np.int64
+        entries = part.data.astype(np.float64, copy=False)
+        indices, ends = (array.astype(kind, copy=False) for array in (part.indices, part.indptr))
+        chunk = join_compressed(entries, indices, ends, part.shape)
+        chunk.sum_duplicates()
+        yield Chunk(chunk, labels[low:high])
         low = high
 
 
-def _refuse_long_integers(entries: Array, columns: Array, who: str) -> None:
+def _csr(data: Array, indices: Array, indptr: Array, shape: Array) -> Any:
+    """The matrix of some arrays; refuses arrays that contradict each other."""
+    if shape.shape != (2,) or any(a.dtype.kind not in "iu" for a in (shape, indptr, indices)):
+        raise ValueError("arrays that do not form a CSR matrix")
+    if data.dtype.kind not in _NUMBERS or int(shape[1]) < 1:
+        raise ValueError("arrays that do not form a CSR matrix of numbers")
+    matrix = csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _refuse_long_integers(matrix: Any, who: str) -> None:
     """Refuse whole numbers that 64-bit floats would round."""
-    long = _long_integers(entries)
+    long = _long_integers(matrix.data)
     if long.size:
-        column = int(columns[entries == long[0]][0])
+        column = int(matrix.indices[matrix.data == long[0]][0])
         raise DataError(
             who,
             needs="whole numbers up to 2^53, which floats hold exactly",
@@ -254,151 +259,72 @@ def _refuse_long_integers(entries: Array, columns: Array, who: str) -> None:
         )
 
 
-def _check_rows(shape: Any, indptr: Any, indices: _Array, values: _Array) -> tuple[int, int]:
-    """Numbers of rows and columns of a CSR matrix; refuses arrays that contradict each other."""
-    if shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ValueError("a shape that is not two-dimensional")
-    n, d = (int(size) for size in shape)
-    good = (
-        n >= 0
-        and d >= 1
-        and indptr.shape == (n + 1,)
-        and indptr.dtype.kind in "iu"
-        and indices.dtype.kind in "iu"
-        and values.dtype.kind in _NUMBERS
-        and int(indptr[0]) == 0
-        and bool((np.diff(indptr.astype(np.int64)) >= 0).all())
-        and indices.shape == values.shape == (int(indptr[-1]),)
-    )
-    if not good:
-        raise ValueError("arrays that do not form a CSR matrix")
-    return n, d
+def _npy_rows(source: Source) -> _Rows:
+    """The rows of a NPY file, which are read when they are needed.
 
-
-class _Array:
-    """An array in memory, memory-mapped, or in a member of an archive that is read in parts.
-
-    ``array`` is None if it is read in parts; then ``file`` is a function that opens the member.
+    The file is not mapped: to touch a mapped file that another process truncates ends the process.
     """
+    file = source.raw()
+    start = file.tell()
+    version = np.lib.format.read_magic(file)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, fortran, dtype = read_header(file)
+    begin, size = file.tell(), math.prod(shape) * dtype.itemsize
+    if dtype.hasobject:
+        raise ValueError("Python objects")
+    if file.seek(0, os.SEEK_END) != begin + size:
+        raise ValueError(f"an array of shape {shape} with missing or extra bytes")
+    if fortran:  # its rows are not contiguous
+        check_memory(source.who, size, source.name, todo="Save the array in C order.")
+        file.seek(start)
+        whole = np.lib.format.read_array(file, allow_pickle=False)
+        return _Rows(shape, dtype, lambda low, high: whole[low:high])
+    row = size // max(1, shape[0]) if shape else 0
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, array: Array | None, file: Any) -> None:
-        self.shape, self.dtype, self._array, self._file = shape, dtype, array, file
+    def read(low: int, high: int) -> Array:
+        file.seek(begin + low * row)
+        data = file.read((high - low) * row)
+        if len(data) != (high - low) * row:
+            raise EOFError("the end of the file within an array")
+        return np.frombuffer(data, dtype).reshape(high - low, *shape[1:])
 
-    @staticmethod
-    def in_memory(array: Array) -> _Array:
-        return _Array(array.shape, array.dtype, array, None)
-
-    @staticmethod
-    def npy(source: Source) -> _Array:
-        """Memory-map a file; a file object without a path is read."""
-        file = source.raw()
-        start = file.tell()
-        shape, fortran, dtype = _header(file)
-        offset = file.tell() - start
-        order: Literal["C", "F"] = "F" if fortran else "C"
-        size = math.prod(shape) * dtype.itemsize
-        if source.path is not None and size:
-            if os.path.getsize(source.path) != offset + size:
-                raise ValueError(f"an array of shape {shape} with missing or extra bytes")
-            mapped = np.memmap(source.path, dtype, "r", offset, shape, order)
-            return _Array.in_memory(mapped)
-        data = file.read(size + 1)
-        if len(data) != size:
-            raise ValueError(f"an array of shape {shape} with missing or extra bytes")
-        return _Array.in_memory(np.frombuffer(data, dtype).reshape(shape, order=order))
-
-    @staticmethod
-    def member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Array:
-        """Open a member of an archive; refuses one whose size contradicts its header."""
-        with archive.open(info) as file:
-            shape, fortran, dtype = _header(file)
-            if file.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
-                raise ValueError(f"an array of shape {shape} with missing or extra bytes")
-        if fortran and len(shape) > 1:  # columns are contiguous: read all of it, then reshape
-            flat = _Array((math.prod(shape),), dtype, None, lambda: archive.open(info))
-            return _Array.in_memory(flat.reader()(flat.shape[0]).reshape(shape, order="F"))
-        return _Array(shape, dtype, None, lambda: archive.open(info))
-
-    def reader(self) -> Any:
-        """A function that reads the next n entries along the first axis."""
-        if self._array is not None:
-            raise ValueError("an array that cannot be read in parts")
-        file = self._file()
-        _header(file)
-
-        def take(n: int) -> Array:
-            """Read the next n entries, a block at a time."""
-            taken = np.empty((n, *self.shape[1:]), self.dtype)
-            buffer = memoryview(taken.reshape(-1).view(np.uint8).data)
-            at = 0
-            while at < len(buffer):
-                got = file.readinto(buffer[at : at + READ_BYTES])
-                if not got:
-                    raise EOFError("the end of the file within an array")
-                at += got
-            return taken
-
-        return take
-
-    def parts(self, most: int) -> Iterator[Array]:
-        """The whole array in parts of at most ``most`` entries along the first axis."""
-        if self._array is None:
-            take = self.reader()
-            for low in range(0, self.shape[0], most):
-                yield take(min(most, self.shape[0] - low))
-        else:
-            for low in range(0, self.shape[0], most):
-                yield self._array[low : low + most]
+    return _Rows(shape, dtype, read)
 
 
-def _header(file: Any) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, whether in Fortran order, and dtype, from an NPY header of version 1 or 2."""
-    start = file.read(8)
-    size = {b"\x01\x00": 2, b"\x02\x00": 4}.get(start[6:])
-    if start[:6] != b"\x93NUMPY" or size is None:
-        raise ValueError("a member without an NPY header")
-    length = int.from_bytes(file.read(size), "little")
-    found = _HEADER.fullmatch(file.read(min(length, _LONGEST_HEADER)))
-    if found is None:
-        raise ValueError("an NPY header that numpy does not write")
-    shape = tuple(int(part) for part in found[3].decode().split(",") if part.strip())
-    return shape, found[2] == b"True", np.dtype(found[1].decode())
-
-
-def _archive(source: Source) -> zipfile.ZipFile:
-    """Open a source as a zip archive."""
+def _archive(source: Source) -> Any:
+    """Open a source as a NPZ archive."""
     source.rewind()
     file = source.raw()
     if file.read(4) != b"PK\x03\x04":
         raise ValueError("a file that is not a zip archive")
-    return zipfile.ZipFile(file)
+    source.rewind()
+    return np.load(file, allow_pickle=False)
 
 
-def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The arrays of an archive, by name."""
-    return {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+def _member(archive: Any, name: str) -> Array:
+    """An array of an archive; members of another kind are refused."""
+    array = archive[name]
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"a member {name} that is not an array")
+    return array
 
 
-def _required(members: dict[str, zipfile.ZipInfo], name: str, source: Source) -> zipfile.ZipInfo:
-    """An array of an archive, by name; refuses an archive without it."""
-    if name not in members:
-        raise DataError(
-            source.who,
-            needs=f"the array {name}",
-            got=f"{listed(list(members)) or 'none'} in {source.name}",
-            todo="Store X and y, or y with the arrays that scipy.sparse.save_npz writes.",
-        )
-    return members[name]
-
-
-def _loaded(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None) -> Array | None:
-    """An array of an archive, in memory; None without a member."""
-    if info is None:
-        return None
-    array = _Array.member(archive, info)
-    if not array.shape:
-        return cast(Array, array.reader()(1)[0])
-    return next(array.parts(max(1, array.shape[0])), np.empty(array.shape, array.dtype))
+def _check_members(archive: Any, names: Sequence[str], source: Source) -> None:
+    """Refuse an archive without some arrays, or with more than memory holds."""
+    for name in names:
+        if name not in archive:
+            raise DataError(
+                source.who,
+                needs=f"the array {name}",
+                got=f"{listed(archive.files) or 'none'} in {source.name}",
+                todo="Store X and y, or y with the arrays that scipy.sparse.save_npz writes.",
+            )
+    size = sum(info.file_size for info in archive.zip.infolist())
+    todo = "Save the rows as NPY or as shards, which are read in parts."
+    check_memory(source.who, size, f"the arrays of {source.name}", todo=todo)
 
 
 def _check_source(source: Source) -> None:
@@ -421,12 +347,18 @@ def _reading(source: Source) -> Iterator[None]:
         raise
     except (
         ValueError, OSError, EOFError, KeyError, TypeError, OverflowError, MemoryError,
-        NotImplementedError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error,
+        NotImplementedError, RuntimeError, SyntaxError, TokenError, zipfile.BadZipFile,
+        zlib.error,
     ) as error:  # fmt: skip
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise DataError(
-            source.who,
-            needs="a NPY or NPZ file of numbers",
-            got=f"{said} in {source.name}",
-            todo="Check that it is complete and of that format.",
-        ) from error
+        raise _damaged(source, said) from error
+
+
+def _damaged(source: Source, what: str) -> DataError:
+    """The error for a file whose arrays cannot be read."""
+    return DataError(
+        source.who,
+        needs="a NPY or NPZ file of numbers",
+        got=f"{what} in {source.name}",
+        todo="Check that it is complete and of that format.",
+    )

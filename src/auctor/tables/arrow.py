@@ -323,6 +323,28 @@ def coded(column: Any) -> tuple[Array, list[str]]:
     return np.array([*numbers, -1], dtype=np.int32)[places], list(known)
 
 
+def plain_numbers(column: Any, decimal: str = ".") -> FloatArray | None:
+    """A column of text as numbers, NaN for empty fields; None if there is any other text."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    text = column
+    if decimal == ",":
+        if compute.any(compute.match_substring(text, ".")).as_py():
+            return None
+        text = compute.replace_substring(text, ",", ".")
+    for tidied in (False, True):  # most columns have neither blanks nor empty fields
+        if tidied:
+            text = compute.ascii_trim_whitespace(text)
+            text = compute.if_else(compute.equal(text, ""), pa.scalar(None, text.type), text)
+        try:
+            values: FloatArray = text.cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:
+            continue
+        return values
+    return None
+
+
 def _word(value: Any) -> str | None:
     """A value as a CSV file would spell it, None for null."""
     if value is None or isinstance(value, str):

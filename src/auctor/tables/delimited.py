@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, product
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from auctor.core.errors import DataError
+from auctor.core.memory import check_memory
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.tables.arrow import coded
+from auctor.tables.arrow import coded, plain_numbers
 from auctor.tables.blocks import Block, cut
 from auctor.tables.columns import (
     EXACT_LABELS,
     LABEL_NAMES,
-    MISSING,
-    as_number,
     check_names,
     check_width,
     default_names,
@@ -31,27 +30,21 @@ from auctor.tables.columns import (
     spelt_long_integers,
 )
 from auctor.tables.options import ReadOptions
-from auctor.tables.records import Text, all_starts
+from auctor.tables.records import Text, all_starts, line_ends
 from auctor.tables.source import Source, shown
 
 #: The beginning of a file: lines without text, and the line with which Excel names the delimiter.
 _OPENING = re.compile(
-    rb"(?:[ \t\r]*(?:\n|$))*"
-    rb'(?:(?i:"?sep=(?P<delimiter>[,;|\t])"?)[ \t]*\r?\n(?:[ \t\r]*(?:\n|$))*)?'
+    rb"(?:[ \t]*(?:\r\n?|\n|$))*"
+    rb'(?:(?i:"?sep=(?P<delimiter>[,;|\t])"?)[ \t]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n|$))*)?'
 )
-#: A carriage return that is not followed by a line feed.
-_RETURN_ALONE = re.compile(rb"\r(?!\n)")
 #: Delimiters to choose from if none is given.
 _DELIMITERS = (",", "\t", ";", "|")
 #: Bytes of the longest record, 64 MiB. A longer one is refused: a quote was probably never closed,
 #: and the rest of the file would be read into memory. Set by hand.
 LONGEST_RECORD = 1 << 26
-#: Words for a missing value in every mixture of upper and lower case, as pyarrow needs them.
-_MISSING_WORDS = [
-    "".join(letters)
-    for word in sorted(MISSING)
-    for letters in product(*({letter, letter.upper()} for letter in word))
-]
+#: Memory that pyarrow takes for each column of a text, in bytes.
+COLUMN_BYTES = 6000
 
 
 class DelimitedFile:
@@ -122,11 +115,11 @@ class DelimitedFile:
         # ``lines`` counts the lines before a part; ``waiting`` is an incomplete record at its end.
         lines, waiting, begun = 0, b"", False
         for block in self.source.blocks():
-            text = waiting + _with_line_feeds(block)
+            text = waiting + block
             if not begun:
                 opening = _OPENING.match(text)
                 assert opening is not None  # it matches the empty text
-                lines += text.count(b"\n", 0, opening.end())
+                lines += line_ends(text, opening.end())
                 text = text[opening.end() :]
                 begun = bool(text)
                 declared = (opening["delimiter"] or b"").decode()
@@ -134,7 +127,7 @@ class DelimitedFile:
             whole = self._records_end(text)
             if whole:
                 yield Text(self, text[:whole], lines)
-                lines += text.count(b"\n", 0, whole)
+                lines += line_ends(text, whole)
             waiting = text[whole:]
             if len(waiting) > LONGEST_RECORD:
                 self._refuse_open_quote(waiting, lines)
@@ -145,7 +138,7 @@ class DelimitedFile:
 
     def _usual_delimiter(self, text: bytes) -> str:
         """The most frequent delimiter of the first line; the decimal sign only if no other is."""
-        line = text.partition(b"\n")[0].decode("utf-8", "replace")
+        line = re.split(rb"[\r\n]", text, maxsplit=1)[0].decode("utf-8", "replace")
         if not line:
             return ""
         return max(_DELIMITERS, key=lambda sign: self._rank(sign, line))
@@ -157,7 +150,7 @@ class DelimitedFile:
     def _records_end(self, text: bytes) -> int:
         """Position of the end of the last complete record."""
         if b'"' not in text:
-            return text.rfind(b"\n") + 1
+            return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
         return int(all_starts(text, self.delimiter)[-1])
 
     def _refuse_open_quote(self, text: bytes, lines: int) -> None:
@@ -226,9 +219,8 @@ class DelimitedFile:
 class _BlockReader:
     """Turns parts of a text into blocks of rows.
 
-    pyarrow parses columns of numbers as floats. If that fails, because of words such as "true" or
-    a number that pyarrow does not know, it parses the text again with these columns as words, and
-    `parse_number` reads each distinct word.
+    pyarrow parses the records, without a meaning for any field: what is missing and what is a
+    number is decided here, for files and tables in memory alike.
     """
 
     def __init__(self, file: DelimitedFile, kinds: Sequence[str], strict: bool) -> None:
@@ -237,31 +229,16 @@ class _BlockReader:
         self.numbers = [k for k, kind in zip(places, kinds, strict=True) if kind == "number"]
         self.words = [k for k, kind in zip(places, kinds, strict=True) if kind == "category"]
         self.column = {field: column for column, field in enumerate(places)}
-        self.spelt: set[int] = set()  # fields of numbers to parse as words from the start
         self.labels_are_text: bool | None = None
         self.missing_label = ""  # the first missing label and its place, for a message
 
     def read(self, text: Text) -> Block:
         """A block with all rows of a text."""
-        import pyarrow as pa
-
-        non_numeric = {k for k in self.numbers if self.column[k] in self.file.non_numeric}
-        numbers = [k for k in self.numbers if k not in non_numeric]
-        if self.file.label is not None:
-            numbers.append(self.file.label_field)
-        try:
-            spelt = self.spelt
-            table = self._table(text, numbers, spelt)
-        except pa.ArrowInvalid:
-            # Something is not a number, or the text is malformed: that is refused with its line.
-            text.check_encoding()
-            text.check_widths()
-            spelt = set(numbers)
-            table = self._table(text, numbers, spelt)
+        table = self._table(text)
         matrix = np.full((table.num_rows, len(self.numbers)), np.nan)
         for place, k in enumerate(self.numbers):
-            if k not in non_numeric:
-                matrix[:, place] = self._numbers(text, table.column(str(k)), k, k in spelt)
+            if self.column[k] not in self.file.non_numeric:
+                matrix[:, place] = self._numbers(text, table.column(str(k)), k)
         codes = np.empty((table.num_rows, len(self.words)), np.int32)
         words = []
         for place, k in enumerate(self.words):
@@ -269,60 +246,68 @@ class _BlockReader:
             words.append(known)
         labels = None
         if self.file.label is not None:
-            k = self.file.label_field
-            labels = self._labels(text, table.column(str(k)), k in spelt)
+            labels = self._labels(text, table.column(str(self.file.label_field)))
         return Block(matrix, codes, words, labels)
 
-    def _table(self, text: Text, numbers: list[int], spelt: set[int]) -> Any:
-        """The columns that are used, as pyarrow parses them, without blank lines.
-
-        Columns in ``spelt`` and of text are dictionaries of words, others floats.
-        """
+    def _table(self, text: Text) -> Any:
+        """The text of the columns that are used, as pyarrow parses it, without blank lines."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        word = pa.dictionary(pa.int32(), pa.large_string())
-        types = {str(k): word if k in spelt else pa.float64() for k in numbers}
-        types |= {str(k): word for k in self.words}
-        blanks = self.file.blanks
+        file = self.file
+        check_memory(
+            file.options.who,
+            COLUMN_BYTES * len(file.fields),
+            f"{len(file.fields):,} columns of text in {file.source.name}",
+            todo="Write them as svmlight or NPZ, which have no cost per column.",
+        )
+        used = self.numbers + ([] if file.label is None else [file.label_field])
+        types = {str(k): pa.string() for k in used}
+        types |= {str(k): pa.dictionary(pa.int32(), pa.string()) for k in self.words}
+        blanks = file.blanks
         if not text.text.strip(blanks.encode()):
             return pa.table({name: pa.array([], kind) for name, kind in types.items()})
-        names = list(map(str, range(len(self.file.fields))))
-        return arrow_csv.read_csv(
-            pa.BufferReader(text.text),
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False, column_names=names, block_size=len(text.text) + 1
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self.file.delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=lambda row: "error" if row.text.strip(blanks) else "skip",
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=types,
-                include_columns=list(types) or names[:1],
-                null_values=_MISSING_WORDS,
-                decimal_point=self.file.options.decimal,
-            ),
-        )
+        text.check_encoding()  # an undecodable row would stop `invalid_row_handler`
+        names = list(map(str, range(len(file.fields))))
+        try:
+            return arrow_csv.read_csv(
+                pa.BufferReader(text.text),
+                read_options=arrow_csv.ReadOptions(
+                    use_threads=False, column_names=names, block_size=len(text.text) + 1
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=file.delimiter,
+                    newlines_in_values=True,
+                    invalid_row_handler=lambda row: "error" if row.text.strip(blanks) else "skip",
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types, include_columns=list(types) or names[:1], null_values=[]
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            text.check_widths()
+            raise DataError(
+                file.options.who,
+                needs="text that can be parsed as CSV",
+                got=f"{error} in {file.source.name}",
+                todo="Save the table again.",
+            ) from error
 
     def _meanings(self, column: Any) -> tuple[Array, list[str], list[float | None]]:
         """Codes of a column of words, the words, and the number that each word spells or None."""
         codes, words = coded(column.combine_chunks())
         return codes, words, [self.file.parse_number(word) for word in words]
 
-    def _numbers(self, text: Text, column: Any, field: int, spelt: bool) -> FloatArray:
+    def _numbers(self, text: Text, column: Any, field: int) -> FloatArray:
         """A column as numbers, with NaN for missing values.
 
         A word that is not a number is refused if ``strict``; otherwise the column is recorded in
         ``non_numeric``.
         """
-        if not spelt:
-            values: FloatArray = column.to_numpy()
+        values = plain_numbers(column, self.file.options.decimal)
+        if values is not None:
             return values
         codes, words, meanings = self._meanings(column)
-        if any(as_number(word.encode()) is None for word in words):
-            self.spelt.add(field)
         if None in meanings:
             wrong = [k for k, number in enumerate(meanings) if number is None]
             row = int(np.flatnonzero(np.isin(codes, wrong))[0])
@@ -339,19 +324,17 @@ class _BlockReader:
             self.file.first_non_numbers.setdefault(number, f"{got} in line {text.line(row)}")
         return _looked_up(meanings, codes)
 
-    def _labels(self, text: Text, column: Any, spelt: bool) -> Array:
+    def _labels(self, text: Text, column: Any) -> Array:
         """Labels, all of the type of the first one: numbers, or text without missing values."""
         # ``values``: labels as numbers, NaN for words and missing ones; ``is_word``: the words.
-        if spelt:
+        values = plain_numbers(column, self.file.options.decimal)
+        if values is None:
             codes, words, meanings = self._meanings(column)
             values = _looked_up(meanings, codes)
             is_word = np.array([number is None for number in meanings] + [False])[codes]
         else:
-            values = column.to_numpy()
             codes, words = np.empty(0, np.int32), []
             is_word = np.zeros(values.shape, bool)
-        if is_word.any():
-            self.spelt.add(self.file.label_field)
         # The first label that is not missing decides the type of all.
         if self.labels_are_text is None:
             known = np.flatnonzero(is_word | ~np.isnan(values))
@@ -396,11 +379,6 @@ class _BlockReader:
                 got=f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}",
                 todo="Encode the labels the same way throughout.",
             )
-
-
-def _with_line_feeds(block: bytes) -> bytes:
-    """Text with line feeds for single carriage returns, which end lines for pyarrow too."""
-    return _RETURN_ALONE.sub(b"\n", block) if b"\r" in block else block
 
 
 def _looked_up(meanings: list[float | None], codes: Array) -> FloatArray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.errors import DataError, Option
+from auctor.core.memory import check_memory
 from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import join_compressed
 from auctor.kernels.text.encode import column_facts, count_entries, encode_rows, hash_bytes
@@ -15,6 +16,7 @@ from auctor.tables.blocks import INT32_MAX, Block, TableFile
 from auctor.tables.columns import listed
 from auctor.tables.dates import all_days
 from auctor.tables.lost import Lost, add_lost, refuse_lost
+from auctor.tables.options import IN_PARTS
 from auctor.tables.schema import KEEP, Column, Schema
 
 
@@ -109,6 +111,7 @@ class Encoder:
         n, d = block.n_rows, self.schema.n_features
         if self.schema.is_sparse:
             return self._compressed(block.numbers, features)
+        check_memory(self.who, 8 * n * d, f"{n:,} rows of {d:,} columns", todo=IN_PARTS)
         matrix = np.zeros((n, d))
         rows = np.arange(n)
         for place, offset in zip(self.places.tolist(), self.offsets.tolist(), strict=True):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.memory import check_memory
 from auctor.core.types import Array
 from auctor.tables.blocks import GROWTH_FACTOR, Block, TableFile
 from auctor.tables.check import check_columns, leave_out_unique
@@ -21,7 +22,7 @@ from auctor.tables.infer import (
     note_long_integers,
     note_text,
 )
-from auctor.tables.options import ReadOptions
+from auctor.tables.options import IN_PARTS, ReadOptions
 from auctor.tables.schema import ColumnSummary, Schema
 from auctor.tables.stats import ColumnStats
 
@@ -51,17 +52,17 @@ def find_schema(
     rows = None
     if options.sample_rows:
         rows = min(options.sample_rows, options.most_rows(len(file.names)))
-    whole = gathered(file, kinds, strict=False, rows=rows)
+    whole = gathered(file, kinds, options, strict=False, rows=rows)
     if file.non_numeric:  # later rows have text in columns whose first rows are numbers
         for k in file.non_numeric:
             kinds[k] = "category"
-        whole = gathered(file, kinds, rows=rows)
+        whole = gathered(file, kinds, options, rows=rows)
     stats = _stats_of(whole)
     if options.missing != "zero" and leave_out_empty(stats, file, kinds, name, notes):
-        whole = gathered(file, kinds, rows=rows)
+        whole = gathered(file, kinds, options, rows=rows)
         stats = _stats_of(whole)
     if options.check and leave_out_unique(stats, file, kinds, options, notes):
-        whole = gathered(file, kinds, rows=rows)
+        whole = gathered(file, kinds, options, rows=rows)
         stats = _stats_of(whole)
     if options.check:
         known = whole.labels if labels is None else labels
@@ -85,15 +86,20 @@ def _stats_of(block: Block) -> ColumnStats:
 
 
 def gathered(
-    file: TableFile, kinds: Sequence[str], *, strict: bool = True, rows: int | None = None
+    file: TableFile,
+    kinds: Sequence[str],
+    options: ReadOptions,
+    *,
+    strict: bool = True,
+    rows: int | None = None,
 ) -> Block:
     """All rows of a file, or the first ``rows``, as one block.
 
     With ``strict=False`` the block is empty if a column of numbers has text; such columns are in
     ``file.non_numeric``.
     """
-    numbers = _Growing(list(kinds).count("number"), np.float64)
-    codes = _Growing(list(kinds).count("category"), np.int32)
+    numbers = _Growing(list(kinds).count("number"), np.float64, options.who)
+    codes = _Growing(list(kinds).count("category"), np.int32, options.who)
     words: list[dict[str, int]] = [{} for _ in range(codes.width)]
     labels: list[Array] = []
     for block in file.blocks(kinds, strict=strict):
@@ -118,8 +124,8 @@ def gathered(
 class _Growing:
     """An array to which rows are appended; it is resized in place by the factor `GROWTH_FACTOR`."""
 
-    def __init__(self, width: int, kind: Any) -> None:
-        self.width, self.used = width, 0
+    def __init__(self, width: int, kind: Any, who: str) -> None:
+        self.width, self.used, self.who = width, 0, who
         self._array: Array = np.empty((0, width), kind)
 
     def add(self, rows: Array) -> None:
@@ -127,6 +133,9 @@ class _Growing:
         wanted = self.used + rows.shape[0]
         if self._array.shape[0] < wanted:
             capacity = max(wanted, int(GROWTH_FACTOR * self._array.shape[0]))
+            size = (capacity - self._array.shape[0]) * self.width * self._array.itemsize
+            rows_of = f"{wanted:,} rows of {self.width:,} columns and more"
+            check_memory(self.who, size, rows_of, todo=IN_PARTS)
             self._array.resize((capacity, self.width), refcheck=False)
         self._array[self.used : wanted] = rows
         self.used = wanted

@@ -22,6 +22,8 @@ CATEGORICAL = ("one_hot", "hash", "refuse")
 MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent", "keep")
 #: Another rule, for streams: missing numbers stay NaN, so that the learner can skip such rows.
 SKIP = "skip"
+#: Advice for a file that does not fit into memory.
+IN_PARTS = "Write it as shards with auctor convert: they are read in parts."
 #: What to do with values of new rows that the schema cannot read: count and warn, or raise.
 UNREADABLE = ("warn", "refuse")
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.memory import enough_memory
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import TableFile
@@ -20,7 +21,7 @@ from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.gather import find_schema, gathered
 from auctor.tables.infer import Note, note_unreadable
 from auctor.tables.lost import Lost, lost_warnings, refuse_lost
-from auctor.tables.options import CHUNK_ROWS, ReadOptions
+from auctor.tables.options import CHUNK_ROWS, IN_PARTS, ReadOptions
 from auctor.tables.schema import KEEP, ColumnSummary, Schema
 from auctor.tables.source import Source
 from auctor.tables.stats import ColumnStats
@@ -193,7 +194,8 @@ def read_file(source: Any, options: ReadOptions, *, dtype: npt.DTypeLike | None 
     notes: list[Note] = []
     try:
         found = format_to_read(options.format, file.name, who)
-        return read_source(file, found, options, notes, kind)
+        with enough_memory(who, file.name, todo=IN_PARTS):
+            return read_source(file, found, options, notes, kind)
     finally:  # notes are given even if reading fails
         file.close()
         for note in notes:
@@ -286,7 +288,7 @@ def encode_table(
     if options.schema is not None:
         refuses = options.unreadable == "refuse"
         encode = Encoder(options.schema, file, name, options.who, refuses=refuses)
-        whole, stats = gathered(file, encode.kinds), ColumnStats()
+        whole, stats = gathered(file, encode.kinds, options), ColumnStats()
         stats.add(encode.with_dates(whole))
         encode.lost = {}  # which `encode` counts again
         summary = tuple(

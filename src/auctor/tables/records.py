@@ -49,12 +49,12 @@ class Text:
         """The text after its first record."""
         starts = all_starts(self.text, self.file.delimiter)
         begin = int(starts[1]) if len(starts) > 1 else len(self.text)
-        lines = self.lines_before + self.text.count(b"\n", 0, begin)
+        lines = self.lines_before + line_ends(self.text, begin)
         return Text(self.file, self.text[begin:], lines)
 
     def line(self, row: int) -> int:
         """Number of the line in the file in which a record starts, from 1."""
-        return self.lines_before + self.text.count(b"\n", 0, int(self.starts[row])) + 1
+        return self.lines_before + line_ends(self.text, int(self.starts[row])) + 1
 
     def place(self, row: int) -> str:
         """File and line of a record, for messages."""
@@ -72,6 +72,8 @@ class Text:
 
     def check_encoding(self) -> None:
         """Refuse text that is not UTF-8."""
+        if self.text.isascii():
+            return
         try:
             self.text.decode()
         except UnicodeDecodeError as error:
@@ -93,7 +95,7 @@ class Text:
     def refuse_encoding(self, where: int) -> NoReturn:
         """Refuse the text for a byte that is not UTF-8; the message quotes 20 bytes around it."""
         start = max(self.text.rfind(b"\n", 0, where) + 1, where - 20)
-        line = self.lines_before + self.text.count(b"\n", 0, where) + 1
+        line = self.lines_before + line_ends(self.text, where) + 1
         raise DataError(
             self.file.options.who,
             needs="UTF-8 text",
@@ -104,9 +106,21 @@ class Text:
 
 def all_starts(text: bytes, delimiter: str) -> IntArray:
     """Positions of the first byte of every record, and of the rest after the last line end."""
-    starts = np.empty(text.count(b"\n") + 1, np.int64)
+    starts = np.empty(text.count(b"\n") + text.count(b"\r") + 1, np.int64)
     count = record_starts(np.frombuffer(text, np.uint8), ord(delimiter or ","), starts)
     return starts[:count]
+
+
+def line_ends(text: bytes, stop: int) -> int:
+    r"""Number of line ends before a position: line feeds, and carriage returns without one.
+
+    Examples
+    --------
+    >>> line_ends(b"a\r\nb\rc\nd", 8)
+    3
+    """
+    pairs = text.count(b"\r\n", 0, stop) if b"\r" in text else 0
+    return text.count(b"\n", 0, stop) + text.count(b"\r", 0, stop) - pairs
 
 
 def split(record: str, delimiter: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.memory import enough_memory
 from auctor.data.coerce import as_matrix, feature_names
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Chunk
@@ -27,6 +28,7 @@ from auctor.tables.svmlight import Indices, svmlight_chunks
 
 #: Chunks that are read ahead of the learner: one that is ready, and one for the reader to fill.
 CHUNKS_AHEAD = 2
+_FEWER = "Pass fewer rows per chunk, or fewer columns."
 
 Reader = Callable[[Source, ReadOptions, Indices], Iterator[Chunk]]
 
@@ -240,8 +242,9 @@ def _file_chunks(part: Any, options: ReadOptions, indices: Indices) -> Iterator[
                 todo="Pass {option} or 'skip'.",
                 option=Option("missing", "refuse"),
             )
-        reader = READERS[found]
-        yield from read_ahead(reader(source, options, indices), CHUNKS_AHEAD, wait=not source.live)
+        with enough_memory(options.who, source.name, todo=_FEWER):
+            chunks = READERS[found](source, options, indices)
+            yield from read_ahead(chunks, CHUNKS_AHEAD, wait=not source.live)
     finally:
         source.close()
 

@@ -155,8 +155,8 @@ class SvmlightParser:
         )
         stop = int(self.at[kernels.ROW])
         errors = [*self._read_late(), *self._parser_error(n_columns)]
-        long = long_labels(self.labels[first:stop]) if self.options.labelled else ()
-        if len(long):
+        long = long_labels(self.labels[first:stop])
+        if long.size and self.options.labelled:
             errors.append((int(self.starts[first + long[0]]), EXACT_LABELS, _RENAME))
         if not self.ascending[first:stop].all():
             twice = kernels.sort_rows(

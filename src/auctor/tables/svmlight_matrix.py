@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.memory import check_memory
 from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import CompressedRows, join_compressed
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import GROWTH_FACTOR, INT32_MAX
-from auctor.tables.options import ReadOptions
+from auctor.tables.options import IN_PARTS, ReadOptions
 from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import MOST_COLUMNS, Indices, SvmlightParser, first_index
 
@@ -189,6 +190,10 @@ class _MatrixBuilder:
             share = max(1.0, _MARGIN * (self.source.size() or size) / size)
         if self.indices.dtype == np.int32 and max(self.width, entries) > INT32_MAX:
             self.indices = self.indices.astype(np.int64)
+        size = int(entries * share) * (self.values.itemsize + self.indices.itemsize)
+        size -= self.values.nbytes + self.indices.nbytes
+        what = f"{entries:,} entries of {self.source.name} and more"
+        check_memory(self.options.who, size, what, todo=IN_PARTS)
         self.values = _grown(self.values, int(entries * share), first)
         self.indices = _grown(self.indices, int(entries * share), first)
         self.labels = _grown(self.labels, int(rows * share), first)
