@@ -18,7 +18,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, ElasticNet
 from auctor.problem import Problem
 from auctor.solvers import Continuation, Lhac, Newton, ProximalNewton
-from auctor.testing.reference import sorted_flips
+from tests.fixtures.reference import sorted_flips
 
 
 def instances(count, most, seed=0):

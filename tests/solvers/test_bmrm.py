@@ -30,8 +30,8 @@ from auctor.solvers import Bmrm, Continuation, Lbfgs
 from auctor.solvers.kinked.bundle import Bundle
 from auctor.solvers.kinked.cuts import balanced
 from auctor.solvers.memory import SolverMemory
-from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.solvers import NanBeyond
+from tests.fixtures.hard import HardPrbep, HardRoc
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(100, 4))

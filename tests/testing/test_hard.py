@@ -10,7 +10,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import Continuation
-from auctor.testing.hard import HardPrbep, HardRoc
+from tests.fixtures.hard import HardPrbep, HardRoc
 
 INSTANCES = [HardPrbep(0.03), HardPrbep(0.01), HardRoc(0.03), HardRoc(0.01)]
 

@@ -5,7 +5,7 @@ import pytest
 
 from auctor.core.types import Target
 from auctor.losses import Prbep
-from auctor.testing.reference import Anchor, anchored_flips, sorted_flips
+from tests.fixtures.reference import Anchor, anchored_flips, sorted_flips
 
 
 def kernel_flips(scores, y, mu):

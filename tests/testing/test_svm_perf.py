@@ -11,7 +11,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import Bmrm
-from auctor.testing.svm_perf import auc_separation, one_slack, table_separation
+from tests.fixtures.svm_perf import auc_separation, one_slack, table_separation
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5))

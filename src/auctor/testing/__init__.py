@@ -10,15 +10,11 @@ or, one test per check::
     @pytest.mark.parametrize("check", LossSuite(MyLoss(0.3)).applicable())
     def test_my_loss(check):
         getattr(LossSuite(MyLoss(0.3)), check)()
-
-`HardPrbep` and `HardRoc` are worst cases for the cutting-plane method: they need the number of
-steps of its upper bound.
 """
 
 from auctor.testing.black_box import BlackBoxSuite
 from auctor.testing.data import DataSuite
 from auctor.testing.features import FeatureSuite
-from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.losses import LossSuite
 from auctor.testing.maps import MapSuite
 from auctor.testing.penalties import PenaltySuite
@@ -28,8 +24,6 @@ __all__ = [
     "BlackBoxSuite",
     "DataSuite",
     "FeatureSuite",
-    "HardPrbep",
-    "HardRoc",
     "LossSuite",
     "MapSuite",
     "PenaltySuite",
