@@ -117,12 +117,13 @@ class Shard:
         y = self.array(payload, "y").astype(np.float64)
         weight = self.array(payload, "weight") if self.entry.weighted else None
         target = Target(y, None if weight is None else weight.astype(np.float64))
-        shape = (self.entry.rows, self.n_columns)
-        if not self.sparse:
-            return Dense(self.array(payload, "X").reshape(shape), target, n_threads=1)
-        return Sparse(self._matrix(payload), target, n_threads=1)
+        kind = Sparse if self.sparse else Dense
+        return kind(self.matrix(payload), target, n_threads=1)
 
-    def _matrix(self, payload: Array) -> Any:
+    def matrix(self, payload: Array) -> Any:
+        """The rows in the bytes of the file, which are not copied: an array or a CSR matrix."""
+        if not self.sparse:
+            return self.array(payload, "X").reshape(self.entry.rows, self.n_columns)
         indptr, indices = self.array(payload, "indptr"), self.array(payload, "indices")
         if self.entry.values:
             values = self.array(payload, "values")
@@ -142,7 +143,7 @@ class Shard:
         if zlib.crc32(payload.data) != self.entry.checksum:
             _refuse("bytes that differ from those written (checksum)", self.path)
         if self.sparse:
-            matrix = self._matrix(payload)
+            matrix = self.matrix(payload)
             row = first_bad_row(*unsigned(matrix)[:2], self.n_columns)
             if row >= 0:
                 _refuse(f"columns out of range or order in row {row}", self.path)

@@ -222,13 +222,13 @@ def _column(column: Any, name: str, who: str) -> Array | _Words:
             todo="Encode or drop such columns first.",
         )
     entries = array.tolist()
-    known = [entry for entry in entries if not _is_none(entry)]
+    known = [entry for entry in entries if not is_none(entry)]
     if known and all(isinstance(entry, Real) for entry in known):
-        return np.array([math.nan if _is_none(e) else float(e) for e in entries])
+        return np.array([math.nan if is_none(e) else float(e) for e in entries])
     return _coded(entries, who=who, name=name)
 
 
-def _is_none(entry: Any) -> bool:
+def is_none(entry: Any) -> bool:
     """Whether an entry is a missing value: None, NaN, NaT or NA."""
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
         return True
@@ -240,7 +240,7 @@ def _coded(entries: list[Any], *, who: str = "", name: str = "") -> _Words:
     known: dict[str, int] = {}
     codes = np.empty(len(entries), np.int32)
     for k, entry in enumerate(entries):
-        word = "" if _is_none(entry) else _word(entry, who, name)
+        word = "" if is_none(entry) else _word(entry, who, name)
         codes[k] = -1 if word == "nat" or is_missing(word) else known.setdefault(word, len(known))
     return _Words(codes, list(known))
 
@@ -279,7 +279,7 @@ def labels_of(table: Any, name: str, who: str) -> Array:
         check_names("the table", names, who)
     column = columns[names.index(name)]
     entries = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
-    missing = sum(map(_is_none, entries.tolist()))
+    missing = sum(map(is_none, entries.tolist()))
     if missing:
         raise DataError(
             who,

@@ -19,6 +19,7 @@ from auctor.data.matrices import CompressedRows, is_sparse, join_compressed, sta
 from auctor.data.shard_writer import SHARD_BYTES, write_manifest, write_shard
 from auctor.data.shards import ShardEntry, shard_path
 from auctor.tables.blocks import Chunk
+from auctor.tables.frame import is_none
 from auctor.tables.options import ReadKeywords, ReadOptions
 from auctor.tables.stream import stream_rows
 
@@ -175,6 +176,7 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
                 got=f"other columns from row {chunk.first_row} on",
                 todo="Give every part the same columns in the same order.",
             )
+        _check_chunk(chunk, width, sparse)
         names, sparse = chunk.columns, is_sparse(chunk.matrix)
         width = max(width, chunk.matrix.shape[1])  # later svmlight rows may have more columns
         rows += chunk.matrix.shape[0]
@@ -189,6 +191,27 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
     labels = tuple(codes)
     write_manifest(folder, width, shards, sparse=sparse, names=names, labels=labels)
     return WrittenShards(rows, width, len(shards), labels)
+
+
+def _check_chunk(chunk: Chunk, width: int, sparse: bool) -> None:
+    """Refuse missing labels, and dense rows of another width than before."""
+    missing: list[Any] = []
+    if chunk.labels.dtype.kind in "fO":
+        missing = [label for label in chunk.labels.tolist() if is_none(label)]
+    if missing:
+        raise DataError(
+            "a label in every row",
+            got=f"{len(missing)} missing in the {chunk.n_rows} rows from row {chunk.first_row} on",
+            todo="Drop the rows without a label first.",
+        )
+    found = chunk.matrix.shape[1]
+    if width and (is_sparse(chunk.matrix) != sparse or (not sparse and found != width)):
+        kinds = {True: "sparse", False: "dense"}
+        raise DataError(
+            f"{width} {kinds[sparse]} columns in every part",
+            got=f"{found} {kinds[is_sparse(chunk.matrix)]} ones from row {chunk.first_row} on",
+            todo="Give every part the same columns in the same order.",
+        )
 
 
 def _joined(held: list[Chunk], width: int) -> tuple[Any, Array]:

@@ -318,7 +318,12 @@ def shown(token: bytes) -> str:
 def _open_file(path: str, who: str) -> BinaryIO:
     """Open a file; refuses a folder and a file that cannot be read."""
     if os.path.isdir(path):
-        raise DataError(who, needs="a file", got=f"the folder {path}", todo="Pass a file of it.")
+        raise DataError(
+            who,
+            needs="a file",
+            got=f"the folder {path}",
+            todo="Pass a file of it; shards are read by train, predict, evaluate and open_stream.",
+        )
     try:
         return open(path, "rb")
     except OSError as error:

@@ -18,6 +18,7 @@ from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Chunk
 from auctor.tables.encode import Encoder, fit_width
 from auctor.tables.formats import TABLES, check_format, format_to_read
+from auctor.tables.from_shards import is_shards, stored_chunks
 from auctor.tables.gather import find_schema
 from auctor.tables.infer import Note
 from auctor.tables.lost import Lost, add_lost, lost_warnings, refuse_lost
@@ -62,7 +63,8 @@ def open_stream(
     Parameters
     ----------
     source : path, "-", file object, iterable of (X, y), or list of these
-        "-" is standard input. Text may be compressed (gz, bz2, xz; zst with zstandard).
+        "-" is standard input. A path may be a folder of shards, as `write_shards`
+        makes it. Text may be compressed (gz, bz2, xz; zst with zstandard).
     format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
         "auto" chooses by the name of the file, svmlight for an unknown ending.
     chunk_rows : int
@@ -202,7 +204,9 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
     indices = Indices(options.first_index)
     columns: tuple[str, ...] | None = None
     for part in parts:
-        if is_file(part):
+        if is_shards(part):
+            chunks = stored_chunks(part, options)
+        elif is_file(part):
             chunks = _file_chunks(part, options, indices)
         elif options.schema is None:
             chunks = _pair_chunks(part)
