@@ -95,11 +95,11 @@ class Ring:
                 if self._stamps.setdefault(number, stamp) != stamp:
                     raise _lost(shard, "a file that has changed")
                 while done < shard.n_bytes:
-                    got = os.preadv(file.fileno(), [view[done:]], done)
-                    if got == 0:
+                    got = file.readinto(view[done:])
+                    if not got:
                         raise _lost(shard, f"its end after {done} bytes")
                     done += got
-                if self._forget:
+                if self._forget and hasattr(os, "posix_fadvise"):  # macOS, Windows: no such call
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         except OSError as error:
             if isinstance(error, DataLost):
