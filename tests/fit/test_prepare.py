@@ -94,8 +94,7 @@ def test_standardise_dense(centre, order):
     np.testing.assert_allclose(X[:, :3].std(axis=0), 1.0)
     assert factor[3] == 1.0
     if centre:
-        np.testing.assert_allclose(X[:, :3].mean(axis=0), 0.0, atol=1e-9)
-        assert (X[:, 3] == 7.0).all()  # constants stay
+        np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-9)
     else:
         assert not mean.any()
 

@@ -30,10 +30,24 @@ def test_numbers_get_deviation_one_and_flags_stay(store):
     scaled = scaling.apply(matrix)
     dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
     np.testing.assert_allclose(dense[:, :3].mean(axis=0), 0.0, atol=1e-9)  # all are stored
-    np.testing.assert_array_equal(dense[:, 3:], X[:, 3:])
+    np.testing.assert_array_equal(dense[:, 3], FLAG)
+    np.testing.assert_allclose(dense[:, 4], 0.0, atol=1e-9)  # a constant is centred
     scaling.apply_in_place(matrix := store(X.copy()))
     again = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     np.testing.assert_array_equal(again, dense)
+
+
+def test_a_huge_constant_beside_many_columns_does_not_slow_the_fit():
+    """Without second derivatives, a column that dwarfs the others takes thousands of steps."""
+    rng = np.random.default_rng(0)
+    many = rng.normal(size=(900, 250))
+    y = many[:, 0] + rng.normal(size=900) > 0.0
+    plain = MetricClassifier("log_loss", strength=1e-3).fit(many, y)
+    many[:, 7] = 1.7e9  # the second in which the table was written
+    model = MetricClassifier("log_loss", strength=1e-3).fit(many, y)
+    assert model.solution_.solver == plain.solution_.solver == "Lbfgs"
+    assert model.solution_.converged
+    assert model.n_iter_ < 2 * plain.n_iter_
 
 
 def test_sparse_columns_with_zeros_are_not_centred():

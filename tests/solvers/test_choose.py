@@ -1,9 +1,7 @@
-"""The decision table: its rules, their evidence, what it asks of a problem, inner solvers."""
+"""The decision table: its rules, what it asks of a problem, inner solvers."""
 
-import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,12 +28,11 @@ from auctor.problem import Problem
 from auctor.problem.needs import Need
 from auctor.solvers import AsRows, GaussianDiscriminant
 from auctor.solvers import choose as public_choose
-from auctor.solvers.choose import RULES, Role, Why, able, choose, holding
+from auctor.solvers.choose import RULES, Role, able, choose, holding
 from auctor.solvers.kinked.smoothing import smoothed_problem
 from auctor.solvers.registry import HOMES, SOLVERS, solver_class
 from auctor.testing import discover
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(300, 8))
 Y = np.where(X[:, 0] + RNG.normal(size=300) > 0.3, 1.0, -1.0)
@@ -57,28 +54,6 @@ class TwoProducts:
 
     def gradient(self, dscores):
         return self._data.gradient(dscores)
-
-
-def measured():
-    """The lines of the first table of rules.json: how each rule compares with the next, by rule."""
-    content = json.loads((RESULTS / "rules.json").read_text(encoding="utf-8"))
-    table = content["sections"]["rules"]["tables"][0]
-    return {row[0]: dict(zip(table["columns"], row, strict=True)) for row in table["rows"]}
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.label)
-def test_every_rule_is_measured_and_faster_or_says_why_it_is_there(rule):
-    assert rule.evidence == "rules.md#rules"
-    line = measured()[rule.label]
-    assert line["problems"] >= 3
-    if rule.why is None:
-        assert line["geometric mean"] >= 1.2
-    elif rule.why is Why.ONLY:
-        assert line["verdict"] == "no other rule holds"
-
-
-def test_every_measured_rule_is_in_the_table():
-    assert set(measured()) == {rule.label for rule in RULES}
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -135,7 +110,7 @@ def test_smoothed_problems_are_solved_by_the_same_table(loss, penalty, name):
 def test_equivalent_problems_are_tried_once():
     wide = Problem(Logistic(), L2(1e-4), as_data(RNG.normal(size=(50, 400)), Y[:50]))
     assert type(choose(wide)).__name__ == "RowSpace"
-    assert type(choose(wide, role=Role.DIRECT)).__name__ == "LbfgsThenNewton"
+    assert type(choose(wide, role=Role.DIRECT)).__name__ == "Lbfgs"
     names = [rule.solver for rule in holding(wide, Role.DIRECT)]
     assert "row_space" not in names
     assert "lbfgs" in names
@@ -150,10 +125,9 @@ def test_sums_over_few_rows_are_smoothed_and_losses_without_a_smoothed_form_are_
 
 def test_pairs_under_l1_are_solved_on_a_subspace_where_columns_can_be_read():
     wide = RNG.normal(size=(40, 700))
-    # A ridge makes the problem easier for LHAC, which is as fast there.
-    for penalty, name in ((L1(1e-2), "SubspaceNewton"), (ElasticNet(1e-2), "Lhac")):
+    for penalty in (L1(1e-2), ElasticNet(1e-2)):
         problem = Problem(PairwiseSquaredHinge(), penalty, as_data(wide, Y[:40]))
-        assert type(choose(problem)).__name__ == name
+        assert type(choose(problem)).__name__ == "SubspaceNewton"
         bare = Problem(PairwiseSquaredHinge(), penalty, TwoProducts(as_data(wide, Y[:40])))
         assert type(choose(bare)).__name__ == "Lhac"
 

@@ -238,21 +238,6 @@ def test_a_warm_up_is_l_bfgs():
     assert found.converged
 
 
-def test_many_dense_columns_start_with_a_warm_up():
-    """Columns that are alike need no matrix; those that are not would take L-BFGS hundreds."""
-    rng = np.random.default_rng(0)
-    alike = rng.normal(size=(600, 250))
-    mixed = alike @ (rng.normal(size=(250, 250)) * np.geomspace(1.0, 0.01, 250))
-    y = np.where(alike[:, 0] + rng.normal(size=600) > 0.0, 1.0, -1.0)
-    steps = {}
-    for name, columns in (("alike", alike), ("mixed", mixed)):
-        problem = Problem(Logistic(), L2(1e-3), as_data(columns, y))
-        solver = choose(problem)
-        assert solver == LbfgsThenNewton()
-        steps[name] = minimise(problem, solver).n_iter
-    assert steps["alike"] < 30 < steps["mixed"] <= 42
-
-
 def test_reorthogonalised_residuals_do_not_amplify_rounding_errors():
     """Components along large isolated eigenvalues return and grow, unless they are removed."""
     rng = np.random.default_rng(0)

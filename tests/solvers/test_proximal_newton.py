@@ -314,5 +314,5 @@ def test_pairs_take_a_matrix_while_a_dense_copy_is_small(monkeypatch):
     assert isinstance(choose(small), ProximalNewton)
     found, wanted = minimise(small, ProximalNewton(), tol=1e-8), minimise(small, Lhac(), tol=1e-8)
     np.testing.assert_allclose(found.value, wanted.value, rtol=1e-7)
-    monkeypatch.setattr("auctor.problem.provides.PAIR_ENTRIES", 100)
+    monkeypatch.setattr("auctor.problem.needs.PAIR_ENTRIES", 100)
     assert isinstance(choose(problem_of(PairwiseSquaredHinge(), L1(0.01))), Lhac)

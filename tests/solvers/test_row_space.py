@@ -15,7 +15,6 @@ from auctor.losses import (
     PairwiseHinge,
     PairwiseLogistic,
     PairwiseSquaredHinge,
-    Poisson,
     Prbep,
     SquaredHinge,
 )
@@ -125,7 +124,7 @@ def test_rows_that_are_zero_or_equal(loss):
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("strength", [1.0, 1e-2])
-@pytest.mark.parametrize("loss", [*SMOOTH[:2], Hinge(), Huber(), Absolute(), Poisson()], ids=repr)
+@pytest.mark.parametrize("loss", [*SMOOTH[:2], Hinge(), Huber(), Absolute()], ids=repr)
 def test_columns_that_are_far_from_centred_or_alike(loss, strength):
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(100, 250))

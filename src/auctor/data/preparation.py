@@ -194,8 +194,9 @@ def standardise(matrix: Any, *, centre: bool) -> Scaling:
 def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = None) -> Scaling:
     """The scaling to standard deviation one.
 
-    Columns whose entries are all 0 or 1, such as those of a one-hot encoding, and constant columns
-    do not change.
+    Columns whose entries are all 0 or 1, such as those of a one-hot encoding, do not change.
+    Constant columns are centred only: beside the others a large constant would slow every solver
+    that has no second derivatives.
 
     Parameters
     ----------
@@ -218,9 +219,10 @@ def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = Non
     n = matrix.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
     mean, variance, full = _moments(matrix, share)
-    varies = (variance > 0.0) & ~_only_zero_one(matrix, share)
+    numbers = ~_only_zero_one(matrix, share)
+    varies = (variance > 0.0) & numbers
     factor = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
-    return Scaling(np.where(varies & full & centre, mean, 0.0), factor)
+    return Scaling(np.where(numbers & full & centre, mean, 0.0), factor)
 
 
 def column_moments(matrix: Any) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,6 @@ from auctor.solvers.pays import (
     covariances_fit,
     cuts_pay,
     dual_pays,
-    few_columns,
     intercept_matters,
     many_columns,
     matrix_of_columns,
@@ -72,8 +71,6 @@ class Rule:
     ----------
     solver : str
         Name of the solver.
-    evidence : str
-        File in ``benchmarks/results`` and section with the measurement, as ``file.md#section``.
     pays : callable
         ``pays(problem)``: whether the solver is the fastest for a problem with these needs.
     role : Role
@@ -83,12 +80,11 @@ class Rule:
     also : Need
         What the problem must provide beyond the needs of the solver.
     why : Why, optional
-        Why the rule is there. By default it is faster than the next rule that holds: 1.2 times or
-        more, in the geometric mean over the problems of its ``evidence``, which a test reads.
+        Why the rule is there. By default its solver is at least 1.2 times faster than each that is
+        next on some problems, in the geometric mean over these (benchmarks/results/rules.md).
     """
 
     solver: str
-    evidence: str
     pays: Callable[[Problem], bool] = always
     role: Role = _USER
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -131,55 +127,52 @@ _USER_OR_SMOOTHING = _USER | Role.SMOOTHING
 #: The first rule that holds decides.
 RULES = (
     # Closed forms.
-    Rule("exact", "rules.md#rules", why=Why.EXACT),
-    Rule("gaussian_discriminant", "rules.md#rules", covariances_fit, also=Need.DENSE | Need.ROWS),
+    Rule("exact", why=Why.EXACT),
+    Rule("gaussian_discriminant", covariances_fit, also=Need.DENSE | Need.ROWS),
     Rule(
         "gaussian_discriminant",
-        "rules.md#rules",
         role=Role.SHRUNK,
         options={"shrinkage": "auto"},
         also=Need.DENSE | Need.ROWS,
         why=Why.ONLY,
     ),
     # Smooth losses, l2 or no penalty.
-    Rule("newton", "rules.md#rules", cheap_matrix, also=Need.GRAM),
-    Rule("row_space", "rules.md#rules", rows_span, Role.GIVEN),
-    Rule("dual", "rules.md#rules", dual_pays),
-    Rule("lbfgs_then_newton", "rules.md#rules", few_columns, also=Need.GRAM),
-    Rule("lbfgs", "rules.md#rules"),
+    Rule("newton", cheap_matrix, also=Need.GRAM),
+    Rule("row_space", rows_span, Role.GIVEN),
+    Rule("dual", dual_pays),
+    Rule("lbfgs"),
     # Smooth losses, penalties with kinks.
-    Rule("proximal_newton", "rules.md#rules"),
-    Rule("subspace_newton", "rules.md#rules", wide_pairs),
-    Rule("lhac", "rules.md#rules"),
-    Rule("block_coordinate_descent", "rules.md#rules"),
-    Rule("subspace_newton", "rules.md#rules"),
-    Rule("fista", "rules.md#rules", why=Why.ONLY),
+    Rule("proximal_newton"),
+    Rule("subspace_newton", wide_pairs),
+    Rule("lhac"),
+    Rule("block_coordinate_descent"),
+    Rule("subspace_newton"),
+    Rule("fista", why=Why.ONLY),
     # Kinked losses.
-    Rule("as_rows", "rules.md#rules", sweeps_pay, Role.GIVEN),
-    Rule("cuts_first", "rules.md#rules", cuts_pay),
-    Rule("smooth_first", "rules.md#rules", intercept_matters),
-    Rule("proximal_point", "rules.md#rules", role=_USER_OR_SMOOTHING),
-    Rule("continuation", "rules.md#rules", role=_USER_OR_SMOOTHING),
-    Rule("bmrm", "rules.md#rules", why=Why.ONLY),
+    Rule("as_rows", sweeps_pay, Role.GIVEN),
+    Rule("cuts_first", cuts_pay),
+    Rule("smooth_first", intercept_matters),
+    Rule("proximal_point", role=_USER_OR_SMOOTHING),
+    Rule("continuation", role=_USER_OR_SMOOTHING),
+    Rule("bmrm", why=Why.ONLY),
     # Problems that smoothing makes, solved one after the other from warm starts.
     Rule(
         "lbfgs_then_newton",
-        "rules.md#rules",
         pairs_matter,
         Role.SMOOTHED_START,
         {"steps": WARM_STEPS, "preconditioned_steps": PRECONDITIONED_STEPS},
         also=Need.GRAM,
     ),
-    Rule("newton", "rules.md#rules", role=Role.SMOOTHED, also=Need.GRAM),
-    Rule("lbfgs", "rules.md#rules", many_columns, Role.SMOOTHED),
-    Rule("proximal_newton", "rules.md#rules", matrix_of_columns, Role.SMOOTHED),
-    Rule("subspace_newton", "rules.md#rules", role=Role.SMOOTHED),
-    Rule("proximal_quasi_newton", "rules.md#rules", without_matrix, Role.SMOOTHED),
-    Rule("fista", "rules.md#rules", role=Role.SMOOTHED, why=Why.ONLY),
+    Rule("newton", role=Role.SMOOTHED, also=Need.GRAM),
+    Rule("lbfgs", many_columns, Role.SMOOTHED),
+    Rule("proximal_newton", matrix_of_columns, Role.SMOOTHED),
+    Rule("subspace_newton", role=Role.SMOOTHED),
+    Rule("proximal_quasi_newton", without_matrix, Role.SMOOTHED),
+    Rule("fista", role=Role.SMOOTHED, why=Why.ONLY),
     # Problems that equal another one: in the span of the rows, or over rows in place of sets.
-    Rule("dual", "rules.md#rules", role=Role.ROW_SPACE, also=Need.BOUNDED_CURVATURE),
-    Rule("newton", "rules.md#rules", role=Role.ROW_SPACE),
-    Rule("dual", "rules.md#rules", role=Role.AS_ROWS),
+    Rule("dual", role=Role.ROW_SPACE, also=Need.BOUNDED_CURVATURE),
+    Rule("newton", role=Role.ROW_SPACE),
+    Rule("dual", role=Role.AS_ROWS),
 )
 
 

@@ -199,13 +199,8 @@ def without_matrix(problem: Problem) -> bool:
 
 
 def wide_pairs(problem: Problem) -> bool:
-    """Whether the loss is on pairs or sets of rows, with many columns and a penalty without ridge.
-
-    A ridge, as in an elastic net, makes the problem easier for `Lhac`, which is as fast there.
-    """
-    if problem.loss.coupling is not Coupling.GLOBAL or few_columns(problem):
-        return False
-    return not problem.ridge.any()
+    """Whether the loss is on pairs or sets of rows, with many columns."""
+    return problem.loss.coupling is Coupling.GLOBAL and not few_columns(problem)
 
 
 def many_columns(problem: Problem) -> bool:
