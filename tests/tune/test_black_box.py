@@ -8,6 +8,7 @@ from scipy.optimize import Bounds, minimize, rosen
 
 from auctor.core.errors import AuctorError, DataError, DataWarning
 from auctor.tune import DfoTr, dfo_tr, minimise_black_box
+from auctor.tune.black_box import FREE_HALF_WIDTH
 
 
 def bowl(x):
@@ -49,6 +50,35 @@ def test_the_method_of_scipy():
         bounds=Bounds([-5, -5], [5, 5]), options={"maxfev": 60},
     )  # fmt: skip
     assert again.fun == pytest.approx(3.0, abs=1e-8)
+
+
+def test_a_callback_of_scipy_may_ask_for_the_whole_result():
+    seen = []
+
+    def callback(intermediate_result):
+        seen.append(intermediate_result.fun)
+        if len(seen) == 7:
+            raise StopIteration
+
+    found = minimize(bowl, [0.0, 0.0], method=dfo_tr, callback=callback)
+    assert found.nfev == len(seen) == 7
+    assert seen == sorted(seen, reverse=True)
+    assert seen[-1] == found.fun
+
+
+@pytest.mark.parametrize("bounds", [None, [(-5.0, 5.0)] * 2])
+def test_tol_is_the_last_radius(bounds):
+    work = []
+    for tol in (1e-1, 1e-3, 1e-6):
+        found = minimize(rosen, [-1.2, 1.0], method=dfo_tr, tol=tol, bounds=bounds)
+        assert found.success
+        width = 10.0 if bounds else 2.0 * FREE_HALF_WIDTH * 1.2
+        assert found.engine.end * width == pytest.approx(tol)
+        work.append(found.nfev)
+    assert work[0] < work[1] < work[2]
+    assert found.fun < 1e-9
+    with pytest.raises(AuctorError, match="tol"):
+        minimize(bowl, [0.0, 0.0], method=dfo_tr, tol=-1.0)
 
 
 def test_a_callback_of_scipy_ends_the_search():

@@ -5,12 +5,14 @@ import time
 
 import numpy as np
 import pytest
+from scipy.stats import loguniform, norm
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     RandomizedSearchCV,
     StratifiedKFold,
@@ -22,7 +24,7 @@ from sklearn.svm import SVC
 
 from auctor import MetricClassifier
 from auctor.core.errors import AuctorError, DataError, DataWarning, MissingExtraError
-from auctor.tune import Conditional, DfoTr, Float, SearchCV
+from auctor.tune import Conditional, DfoTr, Float, Integer, SearchCV
 
 X, y = make_classification(150, 6, n_informative=3, flip_y=0.1, random_state=0)
 SPACE = {"C": Float(1e-3, 1e3, log=True), "gamma": Float(1e-4, 1e1, log=True)}
@@ -168,7 +170,7 @@ def test_no_refit_leaves_no_estimator():
     assert search.best_params_ in search.cv_results_["params"]
 
 
-def test_groups_reach_the_splitter_and_weights_the_fit():
+def test_groups_reach_the_splitter_and_weights_fits_and_scores():
     groups = np.arange(150) % 7
     weight = np.random.default_rng(0).uniform(0.1, 2.0, 150)
     search = SearchCV(LogisticRegression(), LOGISTIC, cv=GroupKFold(3), budget=4, cut_folds=False)
@@ -176,9 +178,72 @@ def test_groups_reach_the_splitter_and_weights_the_fit():
     params = search.cv_results_["params"][1]
     train, test = next(GroupKFold(3).split(X, y, groups))
     model = LogisticRegression(**params).fit(X[train], y[train], sample_weight=weight[train])
-    assert search.cv_results_["split0_test_score"][1] == model.score(X[test], y[test])
+    wanted = model.score(X[test], y[test], sample_weight=weight[test])
+    assert wanted != model.score(X[test], y[test])
+    assert search.cv_results_["split0_test_score"][1] == pytest.approx(wanted, abs=1e-12)
     best = LogisticRegression(**search.best_params_).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(search.best_estimator_.coef_, best.coef_)
+
+
+@pytest.mark.parametrize(
+    "scoring", ["accuracy", None, make_scorer(accuracy_score), ["accuracy", "roc_auc"]]
+)
+def test_weights_score_as_in_scikit_learn(scoring):
+    weight = np.random.default_rng(0).uniform(0.1, 2.0, 150)
+    common = {"scoring": scoring, "cv": 3, "refit": False}
+    search = SearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, budget=2, cut_folds=False, **common)
+    ours = search.fit(X, y, sample_weight=weight).cv_results_
+    grid = {"C": [one["C"] for one in ours["params"]]}
+    theirs = GridSearchCV(LogisticRegression(), grid, **common)
+    theirs = theirs.fit(X, y, sample_weight=weight).cv_results_
+    for name in (name for name in theirs if name.startswith("split")):
+        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-12)
+
+
+def plain(model, X, y):
+    return accuracy_score(y, model.predict(X))
+
+
+def weighted(model, X, y, sample_weight=None):
+    return accuracy_score(y, model.predict(X), sample_weight=sample_weight)
+
+
+def test_a_scorer_without_weights_is_said():
+    weight = np.random.default_rng(0).uniform(0.1, 2.0, 150)
+    found = {}
+    for scoring in ("accuracy", weighted):
+        search = SearchCV(LogisticRegression(), LOGISTIC, scoring=scoring, budget=2, cv=3)
+        found[scoring] = search.fit(X, y, sample_weight=weight).cv_results_["mean_test_score"]
+    np.testing.assert_allclose(found["accuracy"], found[weighted])
+    search = SearchCV(LogisticRegression(), LOGISTIC, scoring=plain, budget=2, cv=3)
+    with pytest.warns(DataWarning, match="SearchCV weights rows in fits but not in scores"):
+        search.fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("index", [-1, 5, 1.0, None])
+def test_an_index_that_is_no_candidate_is_refused(index):
+    search = SearchCV(SVC(), SPACE, refit=lambda table: index, budget=5, cv=3)
+    with pytest.raises(AuctorError, match="index of one of 5 candidates"):
+        search.fit(X, y)
+
+
+def test_columns_of_parameters_have_the_type_of_their_values():
+    space = {"C": Float(0.1, 1.0), "degree": [2, 3, 4], "kernel": ["poly", "linear"]}
+    space["shrinking"] = [True, False]
+    table = SearchCV(SVC(), space, budget=4, cv=3).fit(X, y).cv_results_
+    kinds = {name: table[f"param_{name}"].dtype.kind for name in space}
+    assert kinds == {"C": "f", "degree": "i", "kernel": "O", "shrinking": "b"}
+
+
+@pytest.mark.parametrize(
+    ("space", "value"),
+    [(loguniform(1e-2, 1.0), 10.0), (norm(1.0, 0.1), 9.0), (Integer(1, 9), 2.5)],
+)
+def test_a_start_outside_of_its_range_is_refused(space, value):
+    with pytest.raises(DataError, match=f"C inside its range; got {value}"):
+        SearchCV(SVC(), {"C": space}, start={"C": value}, budget=2).fit(X, y)
+    inside = SearchCV(SVC(), {"C": space}, start={"C": 1}, budget=2).fit(X, y)
+    assert inside.cv_results_["params"][0]["C"] == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -227,6 +292,14 @@ def test_a_number_as_error_score_is_shown_and_not_learnt_from():
         ).fit(X, y)  # fmt: skip
     shown = search.cv_results_["mean_test_score"]
     assert search.n_failed_ == (shown == -7.0).sum() == np.isnan(seen).sum() > 0
+    # A candidate whose other folds are skipped shows the same score.
+    with pytest.warns(DataWarning, match="failed"):
+        search = SearchCV(Fragile(), LOGISTIC, budget=8, start={"C": 1e-2}, error_score=-7.0).fit(
+            X, y
+        )
+    failed = np.array([one["C"] > 1.0 for one in search.cv_results_["params"]])
+    assert (search.cv_results_["n_folds"][failed] < 5).any()
+    assert (search.cv_results_["mean_test_score"][failed] == -7.0).all()
 
 
 def nan_for_weak(model, X, y):

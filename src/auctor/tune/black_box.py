@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,13 @@ BOX_RADIUS = 0.25
 #: Last radius of unbounded problems, as a share of the first. Set by hand: half the digits of a
 #: double, as a quadratic is flat to rounding at a smaller one.
 LAST_SHARE = 1e-8
+#: Smallest last radius, as a share of the box: some thousands of times the rounding of a point.
+SMALLEST_RADIUS = 1e-13
 #: Evaluations, at most, for each of the dims + 1 points of a first model, in the form that SciPy
 #: calls. Set by hand.
 CALLS_PER_POINT = 100
+#: Name of the only argument of a callback that wants a whole result, by SciPy's convention.
+WHOLE_RESULT = "intermediate_result"
 #: Status of a result whose callback asked to stop: the one that SciPy gives it.
 STOPPED = 99
 #: Largest distance of restarts from the start of unbounded problems, in units of the first radius.
@@ -50,6 +55,7 @@ def minimise_black_box(
     timeout: float | None = None,
     kind: str | RegionRules = "smooth",
     radius: float | None = None,
+    tol: float | None = None,
     restarts: bool = True,
     seed: int | None = None,
     on_step: Callable[[OptimizeResult], object] | None = None,
@@ -78,6 +84,9 @@ def minimise_black_box(
     radius : float, optional
         First radius, as a share of the box; by default a quarter of it, or ``max(1, |x0|)``
         where some variable has no bounds.
+    tol : float, optional
+        Last radius in the units of the variables, at which a run has converged; by default about
+        1e-8 of the first radius without bounds, and as `DfoTr` has it in a box.
     restarts : bool
         Whether the rest of the budget is spent on runs from other starts after one has converged.
     seed : int, optional
@@ -104,9 +113,11 @@ def minimise_black_box(
     check_int(who, "budget", budget, low=1)
     if timeout is not None:
         check_real(who, "timeout", timeout, low=0.0, open_low=True)
+    if tol is not None:
+        check_real(who, "tol", tol, low=0.0, open_low=True)
     box = _Box(who, x0, bounds)
     if engine is None:
-        engine = box.engine(kind=kind, radius=radius, restarts=restarts, seed=seed)
+        engine = box.engine(kind=kind, radius=radius, tol=tol, restarts=restarts, seed=seed)
     elif box.free.size:
         engine.check_space(who, box.free.size, box.name())
     # One point at a time: ask, evaluate, tell. Status codes are those of SciPy's convention: 0 for
@@ -164,14 +175,17 @@ def dfo_tr(
 
     Parameters
     ----------
-    fun, x0, args, bounds, callback
+    fun, x0, args, bounds
         As in `scipy.optimize.minimize`.
+    callback : callable, optional
+        As there: called with the best point, or with an `OptimizeResult` of it if its only argument
+        is named ``intermediate_result``. ``StopIteration`` ends the search.
     constraints
         Must be empty.
     maxfev : int, optional
         Largest number of evaluations, ``100 (d + 1)`` by default.
     options
-        ``kind``, ``radius``, ``restarts`` (False by default), ``seed``, ``max_seconds``,
+        ``kind``, ``radius``, ``tol``, ``restarts`` (False by default), ``seed``, ``max_seconds``,
         ``timeout`` of `minimise_black_box`; derivatives are ignored.
 
     Examples
@@ -190,9 +204,9 @@ def dfo_tr(
             option=Option("method", "COBYQA"),
         )
     # SciPy passes its own options too, of which derivatives and printing are ignored.
-    known = {"kind", "radius", "restarts", "seed", "max_seconds", "timeout"}
+    known = {"kind", "radius", "tol", "restarts", "seed", "max_seconds", "timeout"}
     passed = {name: value for name, value in options.items() if name in known}
-    unknown = set(options) - known - {"jac", "hess", "hessp", "tol", "disp"}
+    unknown = set(options) - known - {"jac", "hess", "hessp", "disp"}
     if unknown:
         raise DataError(
             "dfo_tr",
@@ -201,11 +215,14 @@ def dfo_tr(
             todo="Leave the others out.",
         )
     start = np.atleast_1d(np.asarray(x0, dtype=np.float64))
+    whole = callback is not None and list(signature(callback).parameters) == [WHOLE_RESULT]
 
     def on_step(best: OptimizeResult) -> object:
         """SciPy's callback, which may return True or raise StopIteration to stop."""
         try:
-            return callback(best.x) if callback is not None else None
+            if callback is None:
+                return None
+            return callback(**{WHOLE_RESULT: best}) if whole else callback(best.x)
         except StopIteration:
             return True
 
@@ -262,7 +279,13 @@ class _Box:
         self.free = np.flatnonzero(self.low < self.high)
 
     def engine(
-        self, *, kind: str | RegionRules, radius: float | None, restarts: bool, seed: int | None
+        self,
+        *,
+        kind: str | RegionRules,
+        radius: float | None,
+        tol: float | None,
+        restarts: bool,
+        seed: int | None,
     ) -> DfoTr:
         """A `DfoTr` that starts at ``x0``."""
         if not self.free.size:
@@ -273,11 +296,14 @@ class _Box:
         if self.unbounded:
             first = UNBOUNDED_RADIUS / (2.0 * FREE_HALF_WIDTH)
             reach, last = RESTART_REACH * first, LAST_SHARE * first
+        first = first if radius is None else radius
+        if tol is not None:
+            last = min(max(tol / float((high - low).max()), SMALLEST_RADIUS), first)
         return DfoTr(
             self.free.size,
             kind=kind,
             start=start,
-            radius=first if radius is None else radius,
+            radius=first,
             restarts=restarts,
             reach=reach,
             last_radius=last,

@@ -6,6 +6,8 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +20,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.errors import DataError, DataWarning, Option, ParameterError
+from auctor.core.errors import DataError, DataWarning, Option, ParameterError, speaks, warn
 from auctor.core.optional import require
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -141,6 +143,7 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
     True
     """
 
+    @speaks
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, and refit the best candidate on all rows.
 
@@ -149,11 +152,12 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
         X, y
             As in `fit` of the estimator.
         **params
-            ``groups`` is passed to the splitter; all others, such as ``sample_weight``, to `fit` of
-            the estimator, reduced to the rows of each fold.
+            ``groups`` is passed to the splitter; all others to `fit` of the estimator, reduced to
+            the rows of each fold. ``sample_weight`` is passed to the scorer too.
         """
         who = type(self).__name__
-        to_split, to_fit, to_score = self._routed(params)
+        scorer, weighted = weighted_scorer(self.estimator, self.scoring, self.error_score)
+        to_split, to_fit, to_score = self._routed(params, weighted)
         X, y = indexable(X, y)
         # All candidates share the same folds.
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -167,9 +171,7 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
             check_real(who, "timeout", self.timeout, low=0.0, open_low=True)
         fitting = Fitting(
             self.estimator,
-            check_scoring(
-                self.estimator, scoring=self.scoring, raise_exc=self.error_score == "raise"
-            ),
+            scorer,
             self.refit if isinstance(self.refit, str) else None,
             X,
             y,
@@ -193,13 +195,21 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
         self._keep(who, run, X, y, to_fit)
         return self
 
-    def _routed(self, params: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    def _routed(self, params: dict[str, Any], weighted: bool) -> tuple[dict[str, Any], ...]:
         """The parameters for the splitter, for `fit` and for the scorer."""
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **params)
             return routed.splitter.split, routed.estimator.fit, routed.scorer.score
         given = {name: value for name, value in params.items() if value is not None}
-        return {"groups": given.pop("groups", None)}, given, {}
+        groups = given.pop("groups", None)
+        if "sample_weight" in given and not weighted:
+            message = DataWarning(
+                does="weights rows in fits but not in scores, because the scorer takes no weights",
+                todo="Give the scorer an argument sample_weight.",
+            )
+            warn(message)
+        weight = {"sample_weight": given["sample_weight"]} if "sample_weight" in given else {}
+        return {"groups": groups}, given, weight if weighted else {}
 
     def _space(self, who: str) -> tuple[Space, SearchMethod]:
         """The space and the method; a list of spaces is searched at random."""
@@ -246,7 +256,7 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
         # The best candidate by rank, or by the user's function of the results.
         suffix = self.refit if self.multimetric_ else "score"
         if callable(self.refit):
-            self.best_index_ = self.refit(self.cv_results_)
+            self.best_index_ = _checked_index(self.refit(self.cv_results_), len(run.candidates))
         else:
             self.best_index_ = int(self.cv_results_[f"rank_test_{suffix}"].argmin())
             self.best_score_ = self.cv_results_[f"mean_test_{suffix}"][self.best_index_]
@@ -293,6 +303,34 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
         ax.set(xlabel="Candidate", ylabel="Score", title="Search")
         ax.legend()
         return ax
+
+
+def weighted_scorer(estimator: Any, scoring: Any, error_score: Any) -> tuple[Any, bool]:
+    """The scorer of a search, and whether it may be passed ``sample_weight``.
+
+    A single scorer of scikit-learn is made a scorer of one metric by name: that kind passes the
+    weights on to metrics that take them, and leaves them out for others.
+    """
+    several = isinstance(scoring, Mapping | list | tuple | set)
+    raises = error_score == "raise"
+    if not callable(scoring) or hasattr(scoring, "set_score_request"):
+        named = scoring if several else {"score": scoring}
+        return check_scoring(estimator, scoring=named, raise_exc=raises or not several), True
+    return check_scoring(estimator, scoring=scoring), "sample_weight" in signature(
+        scoring
+    ).parameters
+
+
+def _checked_index(index: Any, count: int) -> int:
+    """The index of a candidate that a callable ``refit`` returned."""
+    if not isinstance(index, Integral) or not 0 <= index < count:
+        raise ParameterError(
+            f"{{option}} to return the index of one of {count} candidates",
+            got=f"{index!r}",
+            todo="Return an integer from 0.",
+            option=Option("refit", bare=True),
+        )
+    return int(index)
 
 
 def _check_refit_name(who: str, refit: Any, metrics: list[str]) -> None:

@@ -22,6 +22,8 @@ TAIL = 1e-3
 CHOSEN = 0.75
 #: Coordinate of a category that is not chosen: as far from the threshold as CHOSEN. Set by hand.
 OTHERS = 0.25
+#: Relative difference of a parameter from its value in the cube that counts as rounding.
+START_ACCURACY = 1e-6
 
 
 class Dimension(Protocol):
@@ -295,6 +297,13 @@ def as_dimension(name: str, given: Any) -> Dimension:
     )
 
 
+def _same(value: Any, wanted: Any) -> bool:
+    """Whether two values are equal up to rounding."""
+    if isinstance(wanted, Real) and isinstance(value, Real):
+        return math.isclose(value, wanted, rel_tol=START_ACCURACY, abs_tol=1e-12)
+    return bool(value is wanted or value == wanted)
+
+
 class Space:
     """Named parameters, mapped to the unit cube.
 
@@ -368,7 +377,9 @@ class Space:
                     got=f"{found.get(name)!r}",
                     todo="Pass every parameter of the space.",
                 ) from error
-            if not ((part >= 0.0) & (part <= 1.0)).all():
+            if not ((part >= 0.0) & (part <= 1.0)).all() or not _same(
+                dimension.decode(part), found[name]
+            ):
                 raise DataError(
                     "Space",
                     needs=f"{name} inside its range",

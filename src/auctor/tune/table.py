@@ -102,7 +102,8 @@ def cv_results(
         table[f"mean_{what}"] = np.array([np.mean(each) for each in times])
         table[f"std_{what}"] = np.array([np.std(each) for each in times])
     for name in dict.fromkeys(name for one in candidates for name in one.parameters):
-        column = np.ma.MaskedArray(np.empty(len(candidates), dtype=object), mask=True)
+        present = [one.parameters[name] for one in candidates if name in one.parameters]
+        column = np.ma.MaskedArray(np.empty(len(candidates), dtype=_dtype(present)), mask=True)
         for i, one in enumerate(candidates):
             if name in one.parameters:
                 column[i] = one.parameters[name]
@@ -117,6 +118,16 @@ def cv_results(
             _scores(table, candidates, metric, part, n_splits)
     table["n_folds"] = np.array([len(one.folds) for one in candidates])
     return table
+
+
+def _dtype(values: Sequence[Any]) -> np.dtype[Any]:
+    """The type of a column of parameters: that of its numbers, otherwise ``object``."""
+    if all(isinstance(value, bool | np.bool_) for value in values) or all(
+        isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        for value in values
+    ):
+        return np.array(values).dtype
+    return np.dtype(object)
 
 
 def _scores(
@@ -155,10 +166,12 @@ def _estimated(
     means: FloatArray, grid: FloatArray, candidates: Sequence[ScoredParameters], n_splits: int
 ) -> FloatArray:
     """Means, with estimates as in `mean_score` for candidates with skipped folds."""
-    whole = np.array([len(one.folds) == n_splits for one in candidates])
-    if whole.all() or not np.isfinite(means[whole]).any():
+    # A failed candidate is no estimate: its mean is that of the scores it has.
+    whole = np.array([len(one.folds) == n_splits or bool(one.errors) for one in candidates])
+    sound = whole & np.array([not one.errors for one in candidates])
+    if whole.all() or not np.isfinite(means[sound]).any():
         return means
-    best = int(np.flatnonzero(whole)[np.nanargmax(means[whole])])
+    best = int(np.flatnonzero(sound)[np.nanargmax(means[sound])])
     found = means.copy()
     for i in map(int, np.flatnonzero(~whole)):
         have = sorted(candidates[i].folds)
