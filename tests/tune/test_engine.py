@@ -1,11 +1,12 @@
 """The ask/tell engine."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.tune import DfoTr
 
 CENTER = np.array([0.31, 0.62, 0.44])
@@ -159,6 +160,97 @@ def test_a_saved_history_resumes_to_the_same_points(kind, when, tmp_path):
         np.testing.assert_array_equal(one, two)
         for each in (engine, again):
             each.tell(one, [branin(one[0])])
+
+
+def history(kind):
+    """A search in the middle of everything: failures, a paused run, points still out."""
+    engine = DfoTr(2, kind=kind, seed=3, design=4, radius=0.25)
+    drive(engine, lambda u: np.nan if u[0] > 0.8 else branin(u), 90)
+    engine.ask(3)
+    return engine
+
+
+def mutated(value, rng):
+    """The value with one entry, at any depth, replaced, removed or repeated."""
+    if isinstance(value, dict) and value:
+        key = list(value)[rng.integers(len(value))]
+        if rng.random() < 0.1:
+            return {name: entry for name, entry in value.items() if name != key}
+        return value | {key: mutated(value[key], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        k = int(rng.integers(len(value)))
+        if rng.random() < 0.1:
+            return value[:k] + value[k + 1 :] if rng.random() < 0.5 else [*value, value[k]]
+        return [*value[:k], mutated(value[k], rng), *value[k + 1 :]]
+    strange = [None, -1, 0, 7, 10**6, 10**30, 1e308, -1e-300, 0.5, float("nan"), "x", "", True]
+    strange += [[], {}, [1.0], [[0.5, 0.5]], {"a": 1}, [None], float("inf")]
+    return strange[rng.integers(len(strange))]
+
+
+@pytest.mark.parametrize("kind", ["smooth", "noisy", "stepwise"])
+def test_a_crafted_history_is_refused_or_goes_on(kind):
+    kept = json.loads(json.dumps(history(kind).to_json()))
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(500):
+        try:
+            engine = DfoTr.from_json(mutated(kept, rng))
+            for point in engine.ask(2):
+                engine.tell([point], [branin(point)])
+        except AuctorError:
+            refused += 1
+    assert refused > 150
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    path = tmp_path / "history.json"
+    history("smooth").save(path)
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for k in range(300):
+        damaged = bytearray(whole)
+        at = int(rng.integers(len(whole)))
+        damaged[at] = (damaged[at] + int(rng.integers(1, 256))) % 256
+        path.write_bytes(bytes(damaged if k % 2 else damaged[:at]))
+        with pytest.raises(DataError, match=r"DfoTr\.load needs a history of format 2"):
+            DfoTr.load(path)
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(DataError, match="damaged"):
+        DfoTr.load(path)
+
+
+def test_a_save_that_fails_leaves_the_old_history(tmp_path, monkeypatch):
+    path = tmp_path / "history.json"
+    engine = history("smooth")
+    engine.save(path)
+    before = path.read_bytes()
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    drive(engine, branin, 5)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(AuctorError, match="No space left"):
+            engine.save(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["history.json"]
+
+
+FUNCTIONS = {
+    "stairs": lambda u, rng: float(np.floor(20 * np.abs(u - 0.3).sum())),
+    "rounded": lambda u, rng: -round(float(np.exp(-((u - 0.3) ** 2).sum())), 2),
+    "flat": lambda u, rng: 1.0,
+    "noise": lambda u, rng: bowl(u[:3]) + 0.1 * rng.normal(),
+    "cliff": lambda u, rng: 1e6 if u[0] > 0.6 else bowl(u[:3]),
+    "far": lambda u, rng: 1e12 + bowl(u[:3]),
+}
+
+
+@pytest.mark.parametrize("kind", ["smooth", "noisy", "stepwise"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_debug_mode_lets_ordinary_runs_be(kind, name):
+    for d in (1, 2, 4):
+        function = partial(FUNCTIONS[name], rng=np.random.default_rng(d))
+        drive(DfoTr(d, kind=kind, debug=True), function, 90, 3)
 
 
 def test_a_history_is_plain_json_even_after_failures():

@@ -22,10 +22,10 @@ def test_a_full_set_recovers_a_quadratic_whatever_the_hessian_before():
     truth = Quadratic(0.7, rng.normal(size=4), half + half.T)
     where = points(full_size(4), 4)
     values = np.array([truth.value + truth.change(s) for s in where])
-    model, _ = fit_quadratic(where, values, rng.normal(size=(4, 4)) * 0.0 + np.eye(4))
+    model, basis = fit_quadratic(where, values, np.eye(4))
     np.testing.assert_allclose(model.hessian, truth.hessian, atol=1e-6)
     np.testing.assert_allclose(model.gradient, truth.gradient, atol=1e-6)
-    check_model(model, where, values)
+    check_model(model, basis, values, np.eye(4))
 
 
 @pytest.mark.parametrize("m", [5, 7, 12])
@@ -33,8 +33,8 @@ def test_fewer_points_interpolate_and_change_the_hessian_least(m):
     rng = np.random.default_rng(2)
     where, values = points(m, 4), rng.normal(size=m)
     before = np.diag([1.0, 2.0, 3.0, 4.0])
-    model, _ = fit_quadratic(where, values, before)
-    check_model(model, where, values)
+    model, basis = fit_quadratic(where, values, before)
+    check_model(model, basis, values, before)
     # Any other interpolating quadratic is farther from the Hessian before: add one that is zero at
     # every point, found in the null space of the design.
     columns = [np.ones(m), *where.T]
@@ -95,5 +95,11 @@ def test_points_that_coincide_are_still_interpolated():
 
 
 def test_debug_mode_objects_to_a_model_that_misses_its_values():
-    with pytest.raises(AssertionError, match="misses its values"):
-        check_model(Quadratic(0.0, np.zeros(2), np.zeros((2, 2))), points(3, 2), np.arange(3.0))
+    where, values, none = points(3, 2), np.arange(3.0), np.zeros((2, 2))
+    model, basis = fit_quadratic(where, values, none)
+    check_model(model, basis, values, none)
+    with pytest.raises(AssertionError, match="misses a value by 2"):
+        check_model(Quadratic(0.0, np.zeros(2), none), basis, values, none)
+    slanted = Quadratic(model.value, model.gradient + 1e-3, model.hessian)
+    with pytest.raises(AssertionError, match="misses a value"):
+        check_model(slanted, basis, values, none)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.codec import conforms
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as
+from auctor.core.files import write_text
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.tune.direct import Maximised, maximise_on_sphere
@@ -23,7 +26,22 @@ from auctor.tune.state import SearchState
 from auctor.tune.trust_region import TrustRegion
 
 #: Version of the format of a saved history; other versions are refused.
-FORMAT = 1
+FORMAT = 2
+#: Parameters of the engine in a history, with their types.
+SETTINGS: dict[str, Any] = {
+    "dims": int | None,
+    "kind": str | RegionRules,
+    "start": list[float] | None,
+    "radius": float,
+    "design": int,
+    "model": str,
+    "restarts": bool,
+    "reach": float,
+    "last_radius": float | None,
+    "seed": int | None,
+    "space": str | None,
+    "debug": bool,
+}
 
 
 class DfoTr:
@@ -106,6 +124,8 @@ class DfoTr:
             check_choice(who, "kind", kind, tuple(KINDS))
         self.model = check_choice(who, "model", model, ("auto", "linear", "quadratic"))
         self.restarts, self.reach, self.debug, self.seed = bool(restarts), reach, debug, seed
+        if last_radius is not None:
+            check_real(who, "last_radius", last_radius, low=0.0, open_low=True)
         self.last_radius, self.space = last_radius, space
         self.start = None if start is None else np.array(start, dtype=np.float64)
         self._rng = as_rng(0 if seed is None else seed)
@@ -222,31 +242,61 @@ class DfoTr:
         }
 
     @classmethod
+    @speaks_as("DfoTr.from_json")
     def from_json(cls, kept: dict[str, Any]) -> Self:
-        """The engine from the result of `to_json`."""
+        """The engine from the result of `to_json`; `DataError` for anything else."""
         if not isinstance(kept, dict) or kept.get("format") != FORMAT:
             raise DataError(
-                "DfoTr.from_json",
-                needs=f"a history of format {FORMAT}",
-                got=f"{kept.get('format') if isinstance(kept, dict) else type(kept).__name__}",
+                f"a history of format {FORMAT}",
+                got=f"{kept.get('format') if isinstance(kept, dict) else type(kept).__name__}"[:80],
                 todo="Pass the result of to_json.",
             )
-        settings = dict(kept["settings"])
-        if isinstance(settings["kind"], dict):
-            settings["kind"] = RegionRules(**settings["kind"])
-        engine = cls(**settings)
-        engine._rng.bit_generator.state = kept["random"]
-        engine._trust_region = engine._make(SearchState.from_json(kept["state"]))
+        try:
+            state = SearchState.from_json(kept["state"])
+            settings = dict(kept["settings"])
+            if isinstance(settings["kind"], dict):
+                settings["kind"] = RegionRules(**settings["kind"])
+            if settings.keys() != SETTINGS.keys() or settings["dims"] not in (None, state.dims):
+                raise ValueError("wrong settings")
+            for name, hint in SETTINGS.items():
+                if not conforms(settings[name], hint):
+                    raise ValueError(f"wrong {name}")
+            # Without dims, no first points are asked for: the state has them.
+            engine = cls(**settings | {"dims": None})
+            engine.dims = settings["dims"]
+            engine._rng.bit_generator.state = kept["random"]
+            engine._trust_region = engine._make(state)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise DataError(
+                "the history of a search",
+                got=f"one that is damaged ({error})"[:160],
+                todo="Pass the result of to_json.",
+            ) from error
         return engine
 
     def save(self, path: str | Path) -> None:
-        """Write the history as a JSON file."""
-        Path(path).write_text(json.dumps(self.to_json()), encoding="utf-8")
+        """Write the history as a JSON file with a checksum, atomically."""
+        text = json.dumps(self.to_json(), sort_keys=True)
+        kept = {"format": FORMAT, "sha256": sha256(text.encode()).hexdigest(), "history": text}
+        write_text(path, json.dumps(kept), who="DfoTr.save")
 
     @classmethod
+    @speaks_as("DfoTr.load")
     def load(cls, path: str | Path) -> Self:
-        """Read a history that `save` wrote."""
-        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+        """Read a history that `save` wrote; `DataError` if the file is damaged."""
+        try:
+            match json.loads(Path(path).read_text(encoding="utf-8")):
+                case {"format": int(version), "sha256": str(checksum), "history": str(text)}:
+                    if version == FORMAT and sha256(text.encode()).hexdigest() == checksum:
+                        return cls.from_json(json.loads(text))
+            found = "a file that is damaged or of another version"
+        except (ValueError, RecursionError) as error:
+            found = f"a file that is damaged ({error})"[:160]
+        raise DataError(
+            f"a history of format {FORMAT} that DfoTr.save wrote",
+            got=found,
+            todo="Pass another file, or search again.",
+        )
 
     def with_dims(self, dims: int, start: npt.ArrayLike | None = None) -> Self:
         """A new engine with the same settings for another number of dimensions."""
@@ -292,20 +342,12 @@ class DfoTr:
 
     def _settings(self) -> dict[str, Any]:
         """The parameters as values for JSON."""
-        return {
-            "dims": self.dims,
-            "kind": asdict(self.kind) if isinstance(self.kind, RegionRules) else self.kind,
-            "start": None if self.start is None else self.start.tolist(),
-            "radius": self.radius,
-            "design": self.design,
-            "model": self.model,
-            "restarts": self.restarts,
-            "reach": self.reach,
-            "last_radius": self.last_radius,
-            "seed": self.seed,
-            "space": self.space,
-            "debug": self.debug,
-        }
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        if isinstance(self.kind, RegionRules):
+            settings["kind"] = asdict(self.kind)
+        if self.start is not None:
+            settings["start"] = self.start.tolist()
+        return settings
 
     def _make(self, state: SearchState) -> TrustRegion:
         """The trust region of a state, with the settings of this engine."""

@@ -16,12 +16,8 @@ from auctor.core.types import FloatArray
 #: Added to the diagonal of the interpolation system, in units of its largest entry: some tens of
 #: machine epsilons. It keeps the system solvable when points nearly coincide.
 INTERPOLATION_RIDGE = 1e-14
-#: Range of the values, as a share of the largest, below which they count as equal in debug mode:
-#: thousands of times machine epsilon.
-FLAT_RANGE = 1e-12
-#: Largest interpolation error, in units of the range of the values, that debug mode accepts. Set by
-#: hand: with nearly collinear points the error is some per cent.
-INTERPOLATION_ERROR = 0.05
+#: Interpolation error, as a share of the largest terms of the model, that debug mode accepts.
+TERM_ROUNDING = 1e-6
 
 
 def full_size(dims: int) -> int:
@@ -177,10 +173,30 @@ def check_members(points: FloatArray, values: FloatArray, center: int) -> None:
     assert values[center] == values.min(), "the incumbent is not the best member"
 
 
-def check_model(model: Quadratic, points: FloatArray, values: FloatArray) -> None:
-    """Assert that the Hessian is symmetric and the model interpolates its values."""
+def check_model(model: Quadratic, basis: Basis, values: FloatArray, before: FloatArray) -> None:
+    """Assert that the Hessian is symmetric and the model interpolates its values.
+
+    Where points nearly coincide or are collinear, as around a jump of the function, the system is
+    nearly singular: then the model meets its values as well as its Lagrange functions are 0 and 1.
+
+    Parameters
+    ----------
+    model : Quadratic
+    basis : Basis
+    values : (m,) array
+    before : (d, d) array
+        The Hessian that the model changed.
+    """
     assert np.array_equal(model.hessian, model.hessian.T), "the Hessian is not symmetric"
-    shown = [model.value + model.change(point) for point in points]
-    scale = max(float(np.ptp(values)), FLAT_RANGE * float(np.abs(values).max()), SMALLEST_DIVISOR)
-    error = float(np.abs(np.asarray(shown) - values).max()) / scale
-    assert error <= INTERPOLATION_ERROR, f"the model misses its values by {error:.2g}"
+    missed, terms, poised = [], [], []
+    for t, (point, value) in enumerate(zip(basis.points, values, strict=True)):
+        missed.append(abs(model.value + model.change(point) - value))
+        # Terms that cancel leave rounding errors of their own size.
+        size = np.abs(point)
+        slope = np.abs(model.gradient) + 0.5 * (np.abs(model.hessian) + np.abs(before)) @ size
+        terms.append(abs(model.value) + float(size @ slope))
+        poised.append(np.abs(basis.at(point) - (np.arange(values.size) == t)).max())
+    limit = TERM_ROUNDING * max(terms) + 2.0 * max(poised) * (
+        float(np.abs(values).sum()) + sum(terms)
+    )
+    assert max(missed) <= limit + SMALLEST_DIVISOR, f"the model misses a value by {max(missed):.2g}"

@@ -64,19 +64,19 @@ class ModelSet:
         if self.debug:
             points = np.array([state.points[i] for i in state.members])
             check_members(points, values, state.members.index(state.center))
+        before = state.hessian
+        if before is None:
+            before = np.zeros((state.dims, state.dims))
         if self.linear:
             model, basis = fit_linear(displacements, values)
         else:
-            before = state.hessian
-            if before is None:
-                before = np.zeros((state.dims, state.dims))
             # The stored Hessian is in units of the cube, the model's in units of the radius.
-            scaled = before * state.radius**2
-            model, basis = fit_quadratic(displacements, values, scaled, self._ridge(values))
+            before = before * state.radius**2
+            model, basis = fit_quadratic(displacements, values, before, self._ridge(values))
             state.hessian = model.hessian / state.radius**2
         self._last = (self._key(), basis)
         if self.debug and not self.rules.repeats and len(values) <= self.most:
-            check_model(model, displacements, values)
+            check_model(model, basis, values, before)
         return model, basis
 
     def _basis_of(self, displacements: FloatArray, values: FloatArray) -> Basis:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import signature
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -323,7 +322,7 @@ def weighted_scorer(estimator: Any, scoring: Any, error_score: Any) -> tuple[Any
 
 def _checked_index(index: Any, count: int) -> int:
     """The index of a candidate that a callable ``refit`` returned."""
-    if not isinstance(index, Integral) or not 0 <= index < count:
+    if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise ParameterError(
             f"{{option}} to return the index of one of {count} candidates",
             got=f"{index!r}",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
+from auctor.core.codec import conforms
 from auctor.core.types import FloatArray
+
+#: What a point is asked for.
+ROLES = ("design", "trial", "geometry", "spread", "repeat")
+#: Largest count that a state read from a file may have.
+_MOST = 1 << 53
 
 
 @dataclass
@@ -107,7 +114,7 @@ class SearchState:
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> SearchState:
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`; raises ``ValueError`` for a state that no search has."""
         read = dict(kept)
         read["points"] = [np.array(point, dtype=np.float64) for point in kept["points"]]
         read["queue"] = [np.array(point, dtype=np.float64) for point in kept["queue"]]
@@ -122,7 +129,57 @@ class SearchState:
         ]
         if kept["last_failure"] is not None:
             read["last_failure"] = tuple(kept["last_failure"])
-        return cls(**read)
+        state = cls(**read)
+        state._check()
+        return state
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` if fields have the wrong type, shape or range."""
+        for part in (self, *self.pending, *([] if self.aside is None else [self.aside])):
+            for name, hint in get_type_hints(type(part)).items():
+                _need(conforms(getattr(part, name), hint), name)
+        d, n = self.dims, len(self.points)
+        # Points of the cube, and at least one that was told or is to be asked for.
+        points = [*self.points, *self.queue, *(one.point for one in self.pending)]
+        _need(d >= 1 and bool(points), "dims")
+        for point in points:
+            _need(point.shape == (d,) and bool(((point >= 0.0) & (point <= 1.0)).all()), "points")
+        _need(len(self.values) == len(self.counts) == len(self.runs) == n, "values")
+        for value, count in zip(self.values, self.counts, strict=True):
+            _need(
+                not math.isinf(value) and (count == 0) == math.isnan(value) and count >= 0, "counts"
+            )
+        # Indices of points with values; the centre is one of the members.
+        aside = self.aside
+        sets = [(self.members, self.center)]
+        sets += [] if aside is None else [(aside.members, aside.center)]
+        for members, center in sets:
+            _need(len(set(members)) == len(members), "members")
+            _need(all(0 <= i < n and self.counts[i] > 0 for i in members), "members")
+            _need(center in members or (center == -1 and members is self.members), "center")
+        _need(all(0 <= i < n and self.counts[i] > 0 for i in self.ends), "ends")
+        _need(all(0 <= run <= _MOST for run in (*self.runs, self.run)), "runs")
+        for one in self.pending:
+            _need(one.role in ROLES and -1 <= one.origin < n and -1 <= one.leaves < n, "pending")
+            _need(one.role != "trial" or (one.predicted > 0.0 and one.length > 0.0), "pending")
+        # Sizes, which are finite and no larger than the cube.
+        for size in (self.radius, self.resolution, 0.5 if aside is None else aside.resolution):
+            _need(0.0 < size <= 1.0, "radius")
+        floats = [one.predicted + one.length for one in self.pending]
+        floats += [self.spread, self.freedom, self.level_value or 0.0, *(self.last_failure or ())]
+        _need(all(map(math.isfinite, floats)), "sizes")
+        _need(min(self.spread, self.freedom) >= 0.0, "spread")
+        for hessian in (self.hessian, None if aside is None else aside.hessian):
+            if hessian is not None:
+                _need(hessian.shape == (d, d) and bool(np.isfinite(hessian).all()), "hessian")
+        whole = [self.failures, self.n_repeats, self.n_failed, self.n_told]
+        whole += [one.since for one in self.pending]
+        _need(all(0 <= count <= _MOST for count in whole), "counts")
+
+
+def _need(good: bool, name: str) -> None:
+    if not good:
+        raise ValueError(f"wrong {name}")
 
 
 def _listed(matrix: FloatArray | None) -> list[list[float]] | None:

@@ -226,7 +226,7 @@ def check_step(
     assert (step >= lower - SLACK).all(), "the step leaves the box below"
     assert (step <= upper + SLACK).all(), "the step leaves the box above"
     cauchy = model.change(_projected_cauchy(model, lower, upper, radius))
-    scale = max(abs(cauchy), SMALLEST_DIVISOR)
-    assert model.change(step) <= cauchy + DECREASE_SLACK * scale, (
-        "the step is worse than steepest descent"
-    )
+    # Decreases below the rounding of the model's terms cannot be told apart.
+    terms = float(np.abs(model.gradient).sum() + np.abs(model.hessian).sum() * radius) * radius
+    slack = DECREASE_SLACK * abs(cauchy) + STEP_ROUNDING * terms
+    assert model.change(step) <= cauchy + slack, "the step is worse than steepest descent"
