@@ -23,6 +23,9 @@ from auctor.problem.needs import Need, describe
 
 #: Parameters in the trace: none are stored, because there may be millions per step.
 NO_WEIGHTS: FloatArray = np.empty(0)
+#: Factor on the objective at the start, or on 1 if that is larger, above which a solve ends: steps
+#: that are too long may double it for ever and stay finite. Set by hand.
+DIVERGED = 1e10
 #: Called after every step; returning True stops the solve.
 OnStep = Callable[[Step], bool | None]
 
@@ -243,6 +246,8 @@ class _Solve:
             if self.best is None:
                 self.best = self.problem.evaluate(self.problem.start())
             return Status.NOT_FINITE
+        if self.steps and point.value > DIVERGED * max(1.0, abs(self.steps[0].value)):
+            return Status.DIVERGED
         # Solvers need not be monotone: the best point is returned.
         if self.best is None or point.value <= self.best.value:
             self.best, self.best_dual = point, state.dual

@@ -171,3 +171,25 @@ def test_strengths_of_a_path(strengths):
 def test_graphs_that_do_not_fit(graph):
     with pytest.raises(DataError, match="graph"):
         refit(GOOD, graph)
+
+
+@pytest.mark.parametrize("solver", ["newton_cd", "lhac"])
+@pytest.mark.parametrize("unit", [2.0**-480, 2.0**166, 2.0**480])
+def test_units_far_from_one_change_nothing_but_the_units(solver, unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6))
+    near, far = (
+        SparseInverseCovariance(0.1 * one**2, solver=solver, tol=1e-8, max_iter=1000).fit(X * one)
+        for one in (1.0, unit)
+    )
+    assert far.solution_.converged
+    np.testing.assert_allclose(far.precision_ * unit**2, near.precision_, atol=1e-3)
+    moved = 12.0 * np.log(unit)
+    assert far.solution_.value - moved == pytest.approx(near.solution_.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-155, 1e160, 1e200])
+def test_squares_beyond_the_numbers_are_refused_without_other_warnings(unit):
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    with pytest.raises(DataError, match="columns of variances between 1e-300 and 1e\\+300"):
+        SparseInverseCovariance(0.1).fit(X * unit)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auctor.core.errors import DataError
+from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.hierarchy import (
     ExpectedF,
     Flat,
@@ -15,6 +15,7 @@ from auctor.hierarchy import (
     TopK,
     tune_decoder,
 )
+from auctor.hierarchy.decoders import DAG_SWEEPS, DAG_TOL, descendants
 from auctor.hierarchy.subgradients import SetSurrogate
 from auctor.hierarchy.tuning import OBJECTIVES
 from auctor.penalties import TreeL2
@@ -59,6 +60,7 @@ def test_the_corrected_toy(scores, flat, root_map, leaf_reduce, operator):
     [(50, 12), pytest.param(500, 60, marks=pytest.mark.slow)],
     ids=["quick", "a thousand"],
 )
+@pytest.mark.filterwarnings("ignore:HierarchicalOperator needs the proximal operator of every row")
 @pytest.mark.parametrize("several", [False, True], ids=["trees", "graphs"])
 def test_random_taxonomies_without_a_violation(several, count, largest):
     rng = np.random.default_rng(int(several))
@@ -88,7 +90,7 @@ def test_the_operator_keeps_the_support_of_the_prox():
 
 
 def test_the_dual_of_overlapping_groups_is_the_tree_pass_on_a_tree():
-    from auctor.hierarchy.decoders import DAG_SWEEPS, DAG_TOL, descendants
+
     from auctor.kernels.hierarchy import operator
 
     rng = np.random.default_rng(4)
@@ -107,8 +109,6 @@ def test_the_dual_of_overlapping_groups_is_the_tree_pass_on_a_tree():
 def test_the_dual_of_overlapping_groups_minimises_the_prox_objective():
     """No set of groups is a tree here: a label with two parents, against a general minimiser."""
     from scipy.optimize import minimize
-
-    from auctor.hierarchy.decoders import descendants
 
     graph = Taxonomy.from_parents({"a": None, "b": None, "c": ["a", "b"], "d": ["c"], "e": "b"})
     start, below = descendants(graph)
@@ -212,3 +212,52 @@ def test_weights_per_level_and_per_label():
         Flat([0.1, 0.2, 0.3, 0.4]).decode([[0.1, 0.2, 0.3]], TOY)
     on = Flat([0.5, 0.1]).decode([[0.4, 0.2, 0.05]], TOY)
     assert on.astype(int).tolist() == [[0, 1, 0]]
+
+
+def random_graph(rng, size, parents):
+    edges = [
+        (int(above), node)
+        for node in range(1, size)
+        for above in rng.choice(node, min(node, int(rng.integers(1, parents + 1))), replace=False)
+    ]
+    return Taxonomy([str(node) for node in range(size)], edges)
+
+
+def test_the_operator_on_a_graph_is_better_than_two_thousand_plain_sweeps():
+    rng = np.random.default_rng(0)
+    graph = random_graph(rng, 12, 3)
+    start, below = descendants(graph)
+    groups = [below[start[t] : start[t + 1]] for t in range(12)]
+    rows = rng.random((10, 12))
+    shrunk, _ = HierarchicalOperator(0.3).prox(rows, graph)
+    for u, ours in zip(rows, shrunk, strict=True):
+        v, zeta = u.copy(), [np.zeros(group.size) for group in groups]
+        for _ in range(2000):
+            for t in range(11, -1, -1):
+                whole = v[groups[t]] + zeta[t]
+                zeta[t] = whole * min(1.0, 0.3 / max(float(np.linalg.norm(whole)), 1e-300))
+                v[groups[t]] = whole - zeta[t]
+
+        def value(x, u=u):
+            norms = [np.linalg.norm(x[group]) for group in groups]
+            return 0.5 * ((u - x) ** 2).sum() + 0.3 * sum(norms)
+
+        assert value(ours) <= value(v) + 1e-12
+
+
+def test_rows_of_a_graph_that_need_more_sweeps_are_told_with_a_bound():
+    rng = np.random.default_rng(1)
+    graph = random_graph(rng, 60, 5)
+    rows = rng.random((8, 60))
+    with pytest.warns(ConvergenceWarning, match=r"errors of at most \de-0\d after 2000 sweeps"):
+        HierarchicalOperator(0.3).prox(rows, graph)
+
+
+@pytest.mark.parametrize("infinite", [[0], [0, 1], [0, 1, 2, 3]])
+def test_infinite_scores_select_their_labels(infinite):
+    chain = Taxonomy.from_parents({"a": None, "b": "a", "c": "b", "d": "c"})
+    scores = np.array([0.9, 0.2, 0.1, 0.05])
+    scores[infinite] = np.inf
+    on = ExpectedF(empty=False).decode([scores], chain)[0]
+    assert on[infinite].all()
+    assert ExpectedF(temper=4.0).decode([np.full(4, 1e200)], chain).all()

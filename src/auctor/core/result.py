@@ -22,6 +22,7 @@ class Status(Enum):
     MAX_SECONDS = "The time budget ran out before the gap met the tolerance."
     STALLED = "No further progress is possible in floating point; the gap is above the tolerance."
     NOT_FINITE = "The objective stopped being finite; the best finite point is returned."
+    DIVERGED = "The objective rose far above its start; the best point is returned."
     INTERRUPTED = "Interrupted; the best point so far is returned."
     STOPPED = "A callback asked to stop; the best point so far is returned."
     LOST = "The rows could no longer be read; the best point so far is returned."
@@ -219,6 +220,7 @@ _ADVICE: dict[Status, tuple[Any, ...]] = {
         _TOL,
     ),
     Status.STALLED: ("Increase {option} or {option2}, or scale the columns.", _TOL, _STRENGTH),
+    Status.DIVERGED: ("Scale the columns, take smaller steps or increase {option}.", _STRENGTH),
     Status.NOT_FINITE: ("Scale the columns or increase {option}.", _STRENGTH),
 }
 _GO_ON = ("Fit again with {option} to go on from here.", Option("warm_start", True))

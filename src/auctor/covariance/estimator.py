@@ -24,6 +24,8 @@ from auctor.data.matrices import CompressedRows, dense_array, join_entries
 
 #: Rounds of adaptive reweighting. Set by hand; the graph hardly changes after the second.
 ADAPTIVE_ROUNDS = 2
+#: Largest variance, and the inverse of the smallest, whose inverse is a number. Set by hand.
+LARGEST_VARIANCE = 1e300
 #: Added to |partial correlation| in adaptive weights. Set by hand: with 0 an edge that is absent
 #: once has an infinite penalty, and with a large value all edges have nearly the same penalty.
 ADAPTIVE_FLOOR = 0.05
@@ -96,7 +98,18 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
     def _covariance(self, rows: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """The matrix that is fitted, and the standard deviations if it is a correlation."""
         who = type(self).__name__
-        S = np.atleast_2d(empirical_covariance(rows, assume_centered=self.assume_centered))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            S = np.atleast_2d(empirical_covariance(rows, assume_centered=self.assume_centered))
+        variance = S.diagonal()
+        extreme = ~((variance >= 1.0 / LARGEST_VARIANCE) & (variance <= LARGEST_VARIANCE))
+        extreme &= rows.any(axis=0)  # columns of zeros are refused below, as constant ones
+        if extreme.any():
+            worst = int(np.argmax(extreme))
+            raise DataError(
+                f"columns of variances between {1.0 / LARGEST_VARIANCE:g} and {LARGEST_VARIANCE:g}",
+                got=f"entries up to {np.abs(rows[:, worst]).max():.3g} in column {worst}",
+                todo="Divide the columns by their standard deviations.",
+            )
         S = check_covariance(who, S)
         if self.standardise is False:
             return S, None

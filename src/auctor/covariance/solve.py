@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,9 @@ SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
 SINGULAR = 1e-10
 #: Correlation of two columns from which a warning about convergence names them; set by hand.
 NEARLY_EQUAL = 0.99
+#: Variances above this, or below its inverse, are scaled to about one: the solvers multiply two of
+#: them in single precision. Set by hand.
+FAR = 1e12
 #: An error for an indefinite covariance proposes this many times the smallest strength known to be
 #: enough: at that strength itself the objective may still fall without bound. Set by hand.
 ABOVE_LEAST = 1.5
@@ -167,6 +170,21 @@ def solve_graph(
     clock = time.perf_counter()
     budget = (budget or Limits()).check(who)
     chosen = resolve_solver(who, solver)
+    size = float(np.median(S.diagonal()))
+    if not 1.0 / FAR <= size <= FAR:
+        # Dividing S and the penalties by a power of two multiplies the precision by it.
+        unit = 2.0 ** round(np.log2(size))
+        scaled = solve_graph(
+            S / unit, Penalties(penalties.pairs / unit, penalties.diagonal / unit),
+            solver=chosen, start=None if start is None else start * unit,
+            budget=budget, screen=screen, who=who,
+        )  # fmt: skip
+        return replace(
+            scaled,
+            precision=scaled.precision / unit,
+            covariance=scaled.covariance * unit,
+            value=scaled.value + S.shape[0] * float(np.log(unit)),
+        )
     check_free_pairs(who, S, penalties)
     # A penalty on the positive diagonal of X is linear: it adds to the diagonal of S.
     if penalties.diagonal.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auctor.core.errors import IncompatibleError, ParameterError
+from auctor.core.errors import ConvergenceWarning, IncompatibleError, ParameterError
 from auctor.core.result import Counts, Status
 from auctor.data import as_data
 from auctor.lab.solvers import Adam, Sgd, StochasticLbfgs, SubsampledNewton
@@ -142,8 +142,19 @@ def test_divergence_is_a_status():
         assert np.isfinite(found.value)
         assert not found.converged
     squares = quiet(integers(), Sgd(step_size=5.0, schedule="constant", batch=2), max_iter=2000)
-    assert squares.status is Status.NOT_FINITE
+    assert squares.status is Status.DIVERGED
     assert np.isfinite(squares.coef).all()
+
+
+def test_an_objective_that_grows_and_stays_finite_has_diverged():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5)) * [1.0, 1.0, 1.0, 1.0, 30.0]
+    problem = Problem(Squared(), L2(1e-3), as_data(X, X @ rng.normal(size=5)))
+    solver = StochasticLbfgs(step_size=3.0, schedule="constant")
+    with pytest.warns(ConvergenceWarning, match="take smaller steps"):
+        found = minimise(problem, solver, max_iter=5, rng=0)
+    assert found.status is Status.DIVERGED
+    assert found.value <= found.trace.value[0]
 
 
 @pytest.mark.slow  # the other tests of this file use the same sampling of rows

@@ -85,6 +85,28 @@ def tree_operator_gradient(
             d_eta[t] += d_rho * phi[t] / (2.0 * norm * eta[t])
 
 
+@inline_kernel
+def _sweep(v: FloatArray, zeta: FloatArray, below: Array, start: Array, phi: FloatArray) -> float:
+    """Replace each ``zeta_t`` by the projection of ``v_g + zeta_t`` onto the ball of radius phi_t.
+
+    Returns the largest change of an entry. Groups are taken from the leaves up.
+    """
+    moved = 0.0
+    for t in range(phi.shape[0] - 1, -1, -1):
+        square = 0.0
+        for a in range(start[t], start[t + 1]):
+            v[below[a]] += zeta[a]
+            square += v[below[a]] ** 2
+        norm = np.sqrt(square)
+        share = 1.0 if norm <= phi[t] else phi[t] / norm
+        for a in range(start[t], start[t + 1]):
+            new = share * v[below[a]]
+            moved = max(moved, abs(new - zeta[a]))
+            zeta[a] = new
+            v[below[a]] -= new
+    return moved
+
+
 @kernel
 def dag_operator(
     u: FloatArray,
@@ -95,47 +117,71 @@ def dag_operator(
     tol: float,
     v: FloatArray,
     on: Array,
-) -> None:
+) -> float:
     """The prox of overlapping groups and its non-zero nodes, by cyclic ascent on its dual.
 
-    Group t holds the descendants ``below[start[t]:start[t + 1]]`` of node t with t itself. With
-    ``v = u - sum_t zeta_t``, ``zeta_t`` is replaced by the projection of ``v_g + zeta_t`` onto the
-    ball of radius ``phi_t``, in turn, until no entry moves by more than ``tol``. Where ``v_g`` is
-    zero, up to ten times ``tol``, the nodes of that group are dropped.
+    Group t holds the descendants ``below[start[t]:start[t + 1]]`` of node t with t itself. The dual
+    maximises ``-1/2 |v|^2`` with ``v = u - sum_t zeta_t`` and ``|zeta_t| <= phi_t``. Sweeps over
+    the groups start from an extrapolation of the last two; where ``|v|`` rises they start again
+    without. They end when no entry moves by more than a hundredth of ``tol``. Where ``v_g`` is zero
+    up to ten times ``tol``, the nodes of that group are dropped.
+
+    Returns the largest bound of an error in the rows that did not end: with the duality gap
+    ``g = sum_t (phi_t |v_g| - zeta_t . v_g)``, ``|v - v*| <= sqrt(2 g)``.
     """
     n, size = u.shape
-    zeta = np.empty(below.shape[0])
+    zeta, last = np.empty(below.shape[0]), np.empty(below.shape[0])
+    kept = np.empty(size)
+    error = 0.0
     for i in range(n):
-        v[i] = u[i]
+        x = v[i]
+        x[:] = u[i]
         zeta[:] = 0.0
+        least, age, ended = np.inf, 0, False
         for _ in range(sweeps):
-            moved = 0.0
-            for t in range(size - 1, -1, -1):
-                square = 0.0
-                # zeta_t <- projection of v_g + zeta_t onto the ball of radius phi_t.
+            kept[:] = x
+            # Extrapolation, with Nesterov's weights.
+            weight = age / (age + 3.0)
+            for t in range(size):
                 for a in range(start[t], start[t + 1]):
-                    v[i, below[a]] += zeta[a]
-                    square += v[i, below[a]] ** 2
-                norm = np.sqrt(square)
-                share = 1.0 if norm <= phi[t] else phi[t] / norm
-                for a in range(start[t], start[t + 1]):
-                    new = share * v[i, below[a]]
-                    moved = max(moved, abs(new - zeta[a]))
-                    zeta[a] = new
-                    v[i, below[a]] -= new
-            if moved <= tol:
+                    step = weight * (zeta[a] - last[a]) if age else 0.0
+                    last[a] = zeta[a]
+                    zeta[a] += step
+                    x[below[a]] -= step
+            moved = _sweep(x, zeta, below, start, phi)
+            value = 0.0
+            for t in range(size):
+                value += x[t] * x[t]
+            if value > least and age:  # back to the last point, and without extrapolation
+                x[:] = kept
+                zeta[:] = last
+                age = 0
+                continue
+            least, age = value, age + 1
+            if moved <= 0.01 * tol:
+                ended = True
                 break
         # Drop every group with |v_g| = 0 up to the tolerance.
+        gap = 0.0
         for t in range(size):
             on[i, t] = True
         for t in range(size):
+            square, along = 0.0, 0.0
+            for a in range(start[t], start[t + 1]):
+                square += x[below[a]] ** 2
+                along += zeta[a] * x[below[a]]
+            gap += phi[t] * np.sqrt(square) - along
+        for t in range(size):
             square = 0.0
             for a in range(start[t], start[t + 1]):
-                square += v[i, below[a]] ** 2
+                square += x[below[a]] ** 2
             if np.sqrt(square) <= 10.0 * tol:
                 for a in range(start[t], start[t + 1]):
                     on[i, below[a]] = False
-                    v[i, below[a]] = 0.0
+                    x[below[a]] = 0.0
+        if not ended:
+            error = max(error, np.sqrt(2.0 * max(gap, 0.0)))
+    return error
 
 
 @kernel
