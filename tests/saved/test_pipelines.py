@@ -1,5 +1,7 @@
 """Pipelines of known steps in model files."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -10,6 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Sta
 from auctor import MetricClassifier, load, save
 from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.saved import read_model
+from tests.damage import members_of, packed
 
 
 @pytest.fixture
@@ -82,6 +85,34 @@ def test_unknown_steps_are_refused_by_name(rows, step, words, tmp_path):
     with pytest.raises(ParameterError, match=words):
         save(made, tmp_path / "model.auctor")
     assert not (tmp_path / "model.auctor").exists()
+
+
+@pytest.mark.parametrize("width", [1, 3, 5])
+@pytest.mark.parametrize("kind", [StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer])
+def test_steps_of_other_columns_are_refused_on_loading(rows, kind, width, tmp_path):
+    X, y = rows
+    made = make_pipeline(kind(), model()).fit(X, y)
+    wide = np.random.default_rng(0).normal(size=(40, width))
+    save(make_pipeline(kind(), model()).fit(wide, y[:40]), tmp_path / "other")
+    save(made, tmp_path / "model")
+    members, others = (members_of((tmp_path / n).read_bytes()) for n in ("model", "other"))
+    meta, other = (json.loads(one["meta.json"]) for one in (members, others))
+    for name in [name for name in members if name.startswith("arrays/step")]:
+        del members[name], meta["arrays"][name[7:-4]]
+    for name in [name for name in others if name.startswith("arrays/step")]:
+        members[name], meta["arrays"][name[7:-4]] = others[name], other["arrays"][name[7:-4]]
+    meta["steps"] = other["steps"]
+    members["meta.json"] = json.dumps(meta).encode()
+    (tmp_path / "model").write_bytes(packed(members))
+    with pytest.raises(DataError, match="columns"):
+        load(tmp_path / "model")
+
+
+def test_a_scaler_with_one_number_for_all_columns_is_refused(rows, tmp_path):
+    made = make_pipeline(StandardScaler(), model()).fit(*rows)
+    made[0].mean_ = made[0].mean_[:1]
+    with pytest.raises(ParameterError, match="mean_ of StandardScaler for other columns"):
+        save(made, tmp_path / "model")
 
 
 def test_a_pipeline_that_is_not_fitted_is_refused(tmp_path):

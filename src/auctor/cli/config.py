@@ -39,7 +39,7 @@ def load(path: Path) -> dict[str, Any]:
             got=f"{path}: {error.strerror or error}",
             todo="Check the path.",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ParameterError(
             WHO, needs="TOML", got=f"{path}: {error}", todo="Correct the file."
         ) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auctor.cli import names
-from auctor.cli.files import check_outputs
+from auctor.cli.files import check_inputs, check_outputs
 from auctor.cli.options import (
     AsJson,
     Buckets,
@@ -23,7 +23,7 @@ from auctor.cli.options import (
     ZeroBased,
     examples,
 )
-from auctor.cli.output import echo_json
+from auctor.cli.output import echo, echo_json
 from auctor.cli.reading import read_options
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def convert(
     if not (out.suffix == ".shards" and out.is_dir()):  # which write_shards refuses
         check_destination(out, who=WHO)
     check_outputs(WHO, [out], [source, config])
+    check_inputs(source)
     check_choice(WHO, "dtype", dtype, ("float64", "float32"))
     if is_model(source):
         found = _export(source, out, dtype, table)
@@ -106,9 +107,9 @@ def convert(
     if as_json:
         echo_json(found)
     elif "rows" in found:
-        typer.echo(f"{found['rows']:,} rows, {found['columns']:,} columns: {out}")
+        echo(f"{found['rows']:,} rows, {found['columns']:,} columns: {out}")
     else:
-        typer.echo(f"{found['class']}, {found['columns']:,} columns: {out}")
+        echo(f"{found['class']}, {found['columns']:,} columns: {out}")
 
 
 def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from auctor.cli.files import check_inputs
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -69,6 +70,7 @@ def evaluate(
     from auctor.tables.lost import lost_rows
     from auctor.tables.stream import stream_rows
 
+    check_inputs(model, data)
     check_order(model, data, who=WHO)
     saved = read_classifier(model, who=WHO)
     schema = schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from auctor.core.errors import Option, ParameterError
+from auctor.core.files import check_readable
 
 
 def check_outputs(
@@ -26,6 +27,13 @@ def check_outputs(
                 who, needs="another file to write to", got=f"{out} twice", todo="Pass another name."
             )
         taken.add(_identity(out))
+
+
+def check_inputs(*paths: str | Path) -> None:
+    """Refuse devices and pipes, which may have no end and cannot be read twice; "-" is no file."""
+    for path in paths:
+        if path != "-":
+            check_readable(path)
 
 
 def check_page(who: str, report: Path | None) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from auctor.cli.files import check_inputs
 from auctor.cli.options import (
     AsCategory,
     AsJson,
@@ -73,6 +74,7 @@ def inspect(
     from auctor.saved import is_model
     from auctor.saved.describe import describe_file
 
+    check_inputs(path)
     if is_model(path):
         found = describe_file(path, top=top, who=WHO)
         show = _show_model

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from auctor.core.errors import AuctorError, ParameterError
@@ -49,8 +51,8 @@ OTHER_NAMES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
-    The code is 0 for success, 2 for wrong options or unusable data, and 130 after Ctrl-C, even if
-    a model was saved.
+    The code is 0 for success, 2 for wrong options or unusable data, and 130 after Ctrl-C or
+    SIGTERM, even if a model was saved.
 
     Parameters
     ----------
@@ -64,7 +66,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AuctorError as error:
         sys.stderr.write(f"auctor: {error}\n")
         return 2
-    return _run(list(sys.argv[1:] if arguments is None else arguments))
+    with _terminated_as_by_ctrl_c():
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+
+
+@contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does: save what there is, and remove temporary files."""
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if ours:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(given: list[str]) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typer.core import TyperArgument, TyperOption
 
 from auctor.core.errors import Message, Option
+from auctor.core.markup import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +46,12 @@ OPTION_NAMES = {
 
 def say(text: str) -> None:
     """Write one line to the error stream, after the name of the program."""
-    sys.stderr.write(f"auctor: {' '.join(text.split())}\n")
+    sys.stderr.write(f"auctor: {printable(' '.join(text.split()))}\n")
+
+
+def echo(text: str) -> None:
+    """Print a line without control characters, which a name or a label may have."""
+    sys.stdout.write(f"{printable(text)}\n")
 
 
 def say_warning(warning: Warning | str, command: str | None) -> None:
@@ -146,11 +152,35 @@ def echo_json(value: Any) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for tables; at least 80 characters wide, so that numbers are not cut off."""
-    from rich.console import Console
+    """A console for tables; at least 80 characters wide, so that numbers are not cut off.
+
+    It shows the escapes of control characters, which names and labels may have.
+    """
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+    from rich.segment import Segment
+
+    class Escaped:
+        """A thing that is printed, its text without control characters."""
+
+        def __init__(self, thing: ConsoleRenderable) -> None:
+            self.thing = thing
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for part in console.render(self.thing, options):
+                text = part.text if part.control else printable(part.text, keep="\n")
+                yield Segment(text, part.style, part.control)
+
+    class Escape(RenderHook):
+        """Wraps everything that is printed."""
+
+        def process_renderables(
+            self, renderables: list[ConsoleRenderable]
+        ) -> list[ConsoleRenderable]:
+            return [Escaped(thing) for thing in renderables]
 
     wide = Console(highlight=False, stderr=stderr)
     wide.width = max(wide.width, 80)
+    wide.push_render_hook(Escape())
     return wide
 
 

@@ -28,7 +28,7 @@ from auctor.cli.options import (
     command_line,
     examples,
 )
-from auctor.cli.output import as_typed, echo_json, say_lost, say_warning
+from auctor.cli.output import as_typed, echo, echo_json, say_lost, say_warning
 from auctor.cli.reading import check_order, read_options, read_text
 
 WHO = "auctor report"
@@ -140,6 +140,6 @@ def report(
         files = {"report": str(out)} | ({} if thresholds is None else {"table": str(thresholds)})
         echo_json({**info._asdict(), **files})
         return
-    typer.echo(f"Report: {out}; positive class: {info.data.positive}")
+    echo(f"Report: {out}; positive class: {info.data.positive}")
     if thresholds is not None:
-        typer.echo(f"Thresholds: {thresholds}")
+        echo(f"Thresholds: {thresholds}")

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from auctor.cli.output import say
+from auctor.cli.output import echo, say
 
 if TYPE_CHECKING:
     from auctor.streaming.estimator import OnlineClassifier
@@ -92,16 +90,16 @@ def write_model(
 def print_summary(summary: dict[str, Any]) -> None:
     """Print the summary in a few lines."""
     skipped = f", {summary['skipped_rows']:,} skipped" if summary["skipped_rows"] else ""
-    typer.echo(
+    echo(
         f"{summary['rows']:,} rows{skipped}, {summary['n_features']:,} columns, "
         f"{summary['rows_per_second']:,.0f} rows/s; positive class: {summary['classes'][-1]}"
     )
     if summary["auc"] is not None:
-        typer.echo(
+        echo(
             f"AUC of the latest rows, each scored before it was learned from: {summary['auc']:.4f}"
         )
     if summary["checkpoint"] is not None:
-        typer.echo(f"Checkpoint: {summary['checkpoint']}")
+        echo(f"Checkpoint: {summary['checkpoint']}")
     if summary["out"] is not None:
         what = "Model" if summary["out"].endswith(".auctor") else "Weights"
-        typer.echo(f"{what}: {summary['out']}")
+        echo(f"{what}: {summary['out']}")

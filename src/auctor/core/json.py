@@ -34,11 +34,12 @@ def as_json(value: Any, *, who: str = "auctor", where: str = "a value") -> Any:
     # Before tuples: a named tuple is a tuple, too.
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
-    if isinstance(value, PurePath):
-        return str(value)
+    if isinstance(value, PurePath | str):
+        # Names of files that are not UTF-8 have halves of surrogate pairs.
+        return str(value).encode("utf-8", "backslashreplace").decode()
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, list | tuple):
         return [as_json(entry, who=who, where=where) for entry in value]

@@ -15,7 +15,7 @@ from auctor.core.archive import broken, read_archive, write_archive
 from auctor.core.checks import check_int
 from auctor.core.codec import Arrays, Codec
 from auctor.core.errors import AuctorError, DataError
-from auctor.core.files import AnyPath, check_destination
+from auctor.core.files import AnyPath, check_destination, sole_writer
 from auctor.core.json import as_json
 from auctor.core.result import Step
 from auctor.core.types import Array, FloatArray
@@ -136,12 +136,13 @@ class Checkpoint(Watcher):
     @contextmanager
     def keeping(self) -> Iterator[None]:
         """Watch the fits of the block; the best point is written at its end, also on an error."""
-        try:
-            with watch(self):
-                yield
-        finally:
-            if self._points:
-                self.write()
+        with sole_writer(self.path, who=WHO):
+            try:
+                with watch(self):
+                    yield
+            finally:
+                if self._points:
+                    self.write()
 
     def start(self) -> Array | None:
         """Start of the next solve: its best point in the file, or ``None``."""

@@ -7,6 +7,7 @@ statistics, an encoder to rows that have all its categories: both then equal the
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def rebuild_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
     made, names = SCALERS.get(kind) or (REFITTED[kind], ())
     if not params.keys() <= set(inspect.signature(made).parameters):
         raise ValueError(f"parameters of {kind} in another version")
-    step = made(**params)
+    step, width = made(**params), fitted["n_features_in_"]
     if kind == "SimpleImputer":
         step.fit(np.asarray(fitted["statistics_"])[None, :])
     elif kind == "OneHotEncoder":
@@ -95,6 +96,9 @@ def rebuild_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
         step.fit(_every_category(fitted["categories_"]))
     else:
         for name in names:
+            # One number would be used for all columns.
+            if isinstance(fitted[name], np.ndarray) and fitted[name].shape != (width,):
+                raise ValueError(f"{name} of {kind} for other columns")
             setattr(step, name, fitted[name])
     for name in COLUMNS:
         if name in fitted:
@@ -116,5 +120,22 @@ def _every_category(categories: list[Any]) -> Any:
 
 
 def pipeline(steps: list[tuple[str, Any]]) -> Pipeline:
-    """A pipeline of fitted steps."""
+    """A pipeline of fitted steps; ``ValueError`` unless each fits the columns of the one before."""
+    width = None
+    for name, step in [one for one in steps if one[1] != PASS]:
+        if width not in (None, step.n_features_in_):
+            raise ValueError(f"{name} for {step.n_features_in_} columns after a step of {width}")
+        if hasattr(step, "transform"):
+            with warnings.catch_warnings():  # the row has no names
+                warnings.simplefilter("ignore")
+                width = step.transform(_row(step)).shape[1]
     return Pipeline(steps)
+
+
+def _row(step: Any) -> Any:
+    """A row that a step can transform."""
+    if isinstance(step, OneHotEncoder):
+        return _every_category(step.categories_)[:1]
+    if isinstance(step, SimpleImputer):
+        return step.statistics_[None, :]
+    return np.zeros((1, step.n_features_in_))

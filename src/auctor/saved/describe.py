@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Mapping
 from typing import Any
@@ -124,6 +125,8 @@ def is_model(path: str) -> bool:
     """Whether a file is a model: it ends in .auctor, or is a zip archive with meta.json."""
     if path.endswith(".auctor"):
         return True
+    if not os.path.isfile(path):  # opening a pipe waits for its writer
+        return False
     try:
         with zipfile.ZipFile(path) as archive:
             return "meta.json" in archive.namelist()

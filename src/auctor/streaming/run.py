@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, Option, ParameterError
-from auctor.core.files import check_destination, remove_leftovers
+from auctor.core.files import sole_writer
 from auctor.core.types import Array
 from auctor.fit.prepare import check_width
 from auctor.streaming.checkpoint import Origin, restore, save_checkpoint
@@ -110,7 +110,23 @@ def learn(
     if limit is not None:
         check_int("learn", "limit", limit, low=1)
     path = None if checkpoint is None else Path(checkpoint)
-    done, origin = _prepare(learner, path, resume)
+    with nullcontext() if path is None else sole_writer(path, who="learn"):
+        done, origin = _prepare(learner, path, resume)
+        return _learn(learner, source, classes, path, every, limit, progress, done, origin)
+
+
+def _learn(
+    learner: OnlineClassifier,
+    source: Any,
+    classes: Any,
+    path: Path | None,
+    every: int,
+    limit: int | None,
+    progress: Callable[[StreamProgress], None] | None,
+    done: int,
+    origin: Origin,
+) -> StreamProgress:
+    """Learn the rows after ``done``; see `learn`."""
     saved = done
     chunks, classes = _with_classes(open_stream(source), learner, classes)
     chunks = _check_origin(chunks, learner, origin)
@@ -205,8 +221,6 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
                 option="checkpoint",
             )
         return 0, Origin()
-    check_destination(path, who="learn")
-    remove_leftovers(path)
     if not path.exists():
         return 0, Origin()
     if not resume:
@@ -305,19 +319,24 @@ class _Interrupt:
 
 @contextmanager
 def _deferred_interrupt() -> Iterator[_Interrupt]:
-    """Install an `_Interrupt` for a block, in the main thread and unless the user has a handler."""
+    """Defer Ctrl-C to the end of a piece, in the main thread and unless the user has a handler.
+
+    The same for SIGTERM, where it acts as Ctrl-C does.
+    """
     interrupt = _Interrupt()
-    ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if ours:
-        signal.signal(signal.SIGINT, interrupt.handle)
+    ours = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.default_int_handler
+    ]
+    for number in ours:
+        signal.signal(number, interrupt.handle)
     try:
         yield interrupt
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ours:
+            signal.signal(number, signal.default_int_handler)
 
 
 class SeenColumns:

@@ -1,0 +1,136 @@
+"""Names, labels, files and signals that nobody planned for."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import auctor
+from auctor.cli.main import main
+
+ESCAPES = "\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\u202e"
+
+
+def table(path, names=("a", "b"), labels=("no", "yes"), rows=60):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=rows) > 0.0, labels[1], labels[0])
+    lines = [f"{a:.4f},{b:.4f},{label}" for (a, b), label in zip(X, y, strict=True)]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([",".join((*names, "y")), *lines]) + "\n")
+    return path
+
+
+def acting(text):
+    """The control characters in what a terminal would get."""
+    return {c for c in text if c != "\n" and (ord(c) < 32 or 0x7F <= ord(c) < 0xA0)} | (
+        {"\u202e"} & set(text)
+    )
+
+
+@pytest.mark.parametrize("escape", ESCAPES, ids=ascii)
+def test_escapes_in_names_and_labels_never_reach_the_terminal(escape, tmp_path, capsys):
+    data = table(tmp_path / "t.csv", (f"a{escape}", "b"), ("no", f"yes{escape}"))
+    model = tmp_path / "m.auctor"
+    lines = [
+        ["train", data, "--label", "y", "--out", model],
+        ["inspect", data, "--label", "y"],
+        ["inspect", model],
+        ["evaluate", model, data, "--label", "y"],
+        ["compare", data, "--label", "y", "--folds", "2"],
+        ["train", data, "--label", f"none{escape}", "--out", model],
+        ["train", tmp_path / f"none{escape}.csv", "--out", model],
+        ["stream", data, "--label", "y", "--out", tmp_path / f"w{escape}.npz"],
+        ["convert", data, tmp_path / f"c{escape}.parquet", "--label", "y"],
+        [f"none{escape}"],
+        ["inspect", data, f"--none{escape}"],
+    ]
+    for line in lines:
+        main(list(map(str, line)))
+        out, err = capsys.readouterr()
+        assert not acting(out + err), (line, out + err)
+        assert out + err
+
+
+def test_a_file_name_that_is_not_utf8(tmp_path, capsys):
+    data = table(os.path.join(os.fsencode(tmp_path), b"caf\xe9.csv"))
+    model = os.path.join(os.fsencode(tmp_path), b"m\xe9.auctor")
+    data, model = os.fsdecode(data), os.fsdecode(model)
+    report = tmp_path / "r.html"
+    assert main(["train", data, "--label", "y", "--out", model, "--report", str(report)]) == 0
+    for line in (
+        ["inspect", model],
+        ["inspect", data, "--label", "y"],
+        ["evaluate", model, data, "--label", "y"],
+        ["evaluate", model, data, "--label", "y", "--json"],
+        ["predict", model, data, "--out", str(tmp_path / "p.csv")],
+        ["report", model, data, "--out", str(report)],
+    ):
+        assert main(line) == 0, line
+    out, _ = capsys.readouterr()
+    out.encode()
+    assert "caf\\udce9.csv" in report.read_text(encoding="utf-8")
+    auctor.load(model)
+
+
+@pytest.mark.parametrize("command", ["inspect", "convert", "evaluate"])
+@pytest.mark.parametrize("kind", ["pipe", "zero"])
+def test_devices_and_pipes_are_refused(command, kind, tmp_path, capsys):
+    path = tmp_path / "pipe"
+    if kind == "zero":
+        path = "/dev/zero"
+    else:
+        os.mkfifo(path)
+    lines = {
+        "inspect": [path],
+        "convert": [path, tmp_path / "out.parquet"],
+        "evaluate": [tmp_path / "m.auctor", path],
+    }
+    assert main([command, *map(str, lines[command])]) == 2
+    err = capsys.readouterr().err
+    assert "a regular file; got" in err
+    assert "a device or a pipe. Copy its rows to a file first." in err
+
+
+def test_nested_settings_are_an_error(tmp_path, capsys):
+    path = tmp_path / "deep.toml"
+    path.write_text("a = " + "[" * 100_000 + "]" * 100_000)
+    assert main(["train", "x.csv", "--config", str(path)]) == 2
+    assert "needs TOML" in capsys.readouterr().err
+
+
+def started(line, **how):
+    """A command in a process of its own."""
+    program = "import sys; from auctor.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.Popen([sys.executable, "-c", program, *map(str, line)], **how)
+
+
+def test_a_stream_that_is_terminated_saves_its_state(tmp_path):
+    checkpoint = tmp_path / "s.ckpt"
+    line = ["stream", "-", "--label", "y", "--format", "csv", "--checkpoint", checkpoint]
+    line += ["--chunk-rows", 50, "--out", tmp_path / "m.auctor"]
+    process = started(line, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    rows = table(tmp_path / "t.csv", rows=5000).read_bytes()
+    process.stdin.write(rows)
+    process.stdin.flush()
+    time.sleep(4.0)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert b"continue with --resume" in err
+    assert sorted(os.listdir(tmp_path)) == ["m.auctor", "s.ckpt", "t.csv"]
+
+
+def test_two_streams_do_not_write_one_checkpoint(tmp_path, capsys):
+    from auctor.core.files import sole_writer
+
+    data, checkpoint = table(tmp_path / "t.csv"), tmp_path / "s.ckpt"
+    line = ["stream", str(data), "--label", "y", "--checkpoint", str(checkpoint)]
+    with sole_writer(checkpoint, who="test"):
+        assert main(line) == 2
+        assert "a checkpoint that no other program writes" in capsys.readouterr().err
+    assert main(line) == 0
