@@ -127,7 +127,12 @@ def test_models_that_are_not_finite(what, tmp_path):
         auctor.save(model, tmp_path / "m")
 
 
-@pytest.mark.parametrize("notes", [{"a": object()}, {1: 2}, {"a": {2}}, {"a": "\ud800"}])
+def test_notes_of_text_that_is_not_utf8_are_escaped(tmp_path):
+    auctor.save(fitted(MODELS[0]), tmp_path / "m", notes={"file": "caf\udce9.csv"})
+    assert auctor.saved.read_saved(tmp_path / "m").notes == {"file": "caf\\udce9.csv"}
+
+
+@pytest.mark.parametrize("notes", [{"a": object()}, {1: 2}, {"a": {2}}])
 def test_notes_that_are_no_json(notes, tmp_path):
     with pytest.raises(ParameterError):
         auctor.save(fitted(MODELS[0]), tmp_path / "m", notes=notes)
