@@ -12,6 +12,7 @@ from auctor.core.errors import AuctorError, DataError, DataLost, IncompatibleErr
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded, open_shards
 from auctor.data.shard_writer import write_manifest, write_shard
+from auctor.data.sharded import check_entries
 from auctor.data.shards import shard_path
 from auctor.data.workers import MemoryWorkers
 from auctor.tables import shards as writer
@@ -213,3 +214,14 @@ def test_labels_that_are_missing_are_refused(tmp_path, label):
     with pytest.raises(AuctorError, match="label"):
         write_shards([(X[:2], np.array([label, 1.0], dtype=object))], tmp_path / "rows.shards")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf, 1e150])
+@pytest.mark.parametrize("names", [("a", "b", "c"), None])
+def test_bad_entries_on_a_cluster_are_named_by_column(names, bad):
+    parts = [X[:40].copy(), X[40:].copy()]
+    parts[1][7, 2] = bad
+    workers = MemoryWorkers([Dense(part, Target(Y[: len(part)]), n_threads=1) for part in parts])
+    column = "number 2" if names is None else "'c'"
+    with pytest.raises(DataError, match=f"in row 7 of partition 1; column {column} holds"):
+        check_entries(Sharded(workers, names=names))

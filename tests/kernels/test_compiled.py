@@ -179,6 +179,7 @@ def test_no_threads_for_numba_are_refused_by_the_name_of_the_variable():
     )
     last = done.stderr.strip().splitlines()[-1]
     assert last.endswith(
-        "ParameterError: auctor needs NUMBA_NUM_THREADS of at least 1, where it is set; got 0. "
+        "ParameterError: auctor needs a positive number in the environment variable "
+        "NUMBA_NUM_THREADS; got 0. "
         "Unset it: kernels use the threads of n_threads=."
     )

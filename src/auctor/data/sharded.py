@@ -25,7 +25,6 @@ from auctor.data.workers import (
     MemoryWorkers,
     ShardFacts,
     Workers,
-    refuse_entry,
 )
 
 #: Default size in bytes of the ring of buffers that shards on the disk are read into. Set by hand.
@@ -287,8 +286,18 @@ def open_shards(
 
 
 def check_entries(data: Sharded) -> None:
-    """Refuse NaN, infinity and huge entries of shards that workers hold, by shard and row."""
+    """Refuse NaN, infinity and huge entries of rows that a cluster holds, by column."""
     answers = data.workers.each("largest", [()] * data.n_shards)
-    for shard, (size, row) in enumerate(answers):
-        if not size < LARGEST:
-            refuse_entry(f"shard {shard}", size, row)
+    shard = next((at for at, (size, _) in enumerate(answers) if not size < LARGEST), None)
+    if shard is None:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = data.square_gradient(np.ones(data.n_rows))
+    column = int(np.argmax(~(squares < LARGEST * LARGEST)))
+    name = f"number {column}" if data.names is None else repr(data.names[column])
+    size, row = answers[shard]
+    raise DataError(
+        f"finite entries below {LARGEST:g}",
+        got=f"{size:g} in row {row} of partition {shard}; column {name} holds such entries",
+        todo="Drop the rows with nulls in that column, or fill them.",
+    )

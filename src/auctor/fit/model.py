@@ -245,8 +245,9 @@ class LinearModel(LinearBase):
 
         Costs and log-loss are returned with a minus sign, error rates as one minus the rate. With
         ``groups`` it is the weighted mean over the groups in which the metric is defined. Several
-        classes are averaged by ``average``. The ranking is that of the decision values, after the
-        thresholds are subtracted: only then are the scores of several classes comparable.
+        classes are averaged by ``average``; with "macro" the balanced error becomes the mean of the
+        recalls, balanced accuracy. The ranking is that of the decision values, after the thresholds
+        are subtracted: only then are the scores of several classes comparable.
         """
         chosen = resolve_metric(self.who, self.metric, self.surrogate)
         y = self._one_per_row(y, decision.shape[0])
@@ -264,8 +265,19 @@ class LinearModel(LinearBase):
         if decision.ndim == 1:
             hits, scores = y == self.classes[self.positive], self.positive_scores(scores)
             return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
+        if chosen.name == "balanced_error" and self.average == "macro" and groups is None:
+            return self._mean_recall(self.labels_at(decision) == y, y, sample_weight)
         hits = y[:, None] == self.classes
         return self._joined(chosen.measure, hits, scores, groups, sample_weight)
+
+    def _mean_recall(self, right: Array, y: Array, sample_weight: Any) -> float:
+        """Mean over the classes of y of the share of their rows that are predicted right."""
+        weight = np.ones(y.shape[0])
+        if sample_weight is not None:
+            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+        own = np.searchsorted(self.classes, y)
+        total, hit = np.bincount(own, weights=weight), np.bincount(own, weights=right * weight)
+        return float(np.mean(hit[total > 0.0] / total[total > 0.0]))
 
     def _minus_log_loss(self, decision: FloatArray, y: Array, sample_weight: Any) -> float:
         """Mean logarithm of the probability of the true class; ignores groups and ``average``."""

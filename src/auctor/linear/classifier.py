@@ -121,8 +121,9 @@ class MetricClassifier(
     average : {"macro", "micro", "weighted"}
         How `score` averages over more than two classes, each against the rest: "macro" is the mean
         over the classes, "weighted" the mean weighted by the classes' rows, and "micro" the metric
-        of the decision values of all classes together. It has no effect on "error", the accuracy
-        of `predict`, and on "log_loss", minus the log-loss of `predict_proba`.
+        of the decision values of all classes together. With "macro", "balanced_error" gives the
+        mean recall of `predict`, balanced accuracy. It has no effect on "error", the accuracy of
+        `predict`, and on "log_loss", minus the log-loss of `predict_proba`.
     pos_label : label, optional
         The positive one of two classes, for the metric, the threshold and `score`. By default 1 if
         the other label is 0 or -1; true or yes, also as text, in upper or lower case; else the

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError, DataLost
+from auctor.core.errors import DataError, DataLost, speaks_as
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
@@ -160,6 +160,7 @@ def _facts(tasks: Sequence[Task]) -> list[ShardFacts]:
     return [facts for task in tasks if (facts := task.greeting.facts) is not None]
 
 
+@speaks_as(WHO)
 def from_spark(
     frame: Any,
     features: str | Sequence[str],
@@ -234,6 +235,13 @@ def from_spark(
         _check_versions(greetings)
         data = Sharded(workers, names=None if isinstance(features, str) else tuple(features))
         check_entries(data)
+        weights = data.target.weight
+        if weights is not None and not np.isfinite(weights).all():
+            raise DataError(
+                f"a weight in every row of {weight!r}",
+                got="nulls",
+                todo=f"Drop those rows: df.dropna(subset=[{weight!r}]).",
+            )
         return _labelled(data, np.concatenate([one.labels for one in greetings]), label)
     except BaseException:
         workers.close()

@@ -15,7 +15,7 @@ except ValueError as error:  # Numba refuses the variable without naming it
     if (threads := os.environ.get("NUMBA_NUM_THREADS")) is None:
         raise
     raise ParameterError(
-        "NUMBA_NUM_THREADS of at least 1, where it is set",
+        "a positive number in the environment variable NUMBA_NUM_THREADS",
         got=threads,
         todo="Unset it: kernels use the threads of {option}.",
         option="n_threads",
