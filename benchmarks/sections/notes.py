@@ -184,7 +184,7 @@ def poisson(settings: Settings) -> list[Row]:
     methods: dict[str, Callable[[], object]] = {
         "gradient descent": SteepestDescent,
         "Gauss-Newton": GaussNewton,
-        "Levenberg-Marquardt": LevenbergMarquardt,
+        "Levenberg-Marquardt": lambda: LevenbergMarquardt(10.0, 4.0, scale_columns=False),
     }
     printed = {
         ("tanh", "gradient descent"): ("X12", 4.205708e-03, 120, 0.17110610126100),
@@ -198,7 +198,7 @@ def poisson(settings: Settings) -> list[Row]:
     for (activation, method), (key, error, steps, value) in printed.items():
         equation = PoissonNetwork(activation=activation)
         found = solve(equation.residuals, np.ones(equation.size), equation.jacobian,
-                      method=methods[method](), tol=1e-4, max_iter=120)  # fmt: skip
+                      method=methods[method](), slope=1e-4, max_iter=120)  # fmt: skip
         what = f"Poisson, {activation}, {method}"
         if value is not None:
             lines.append([key, f"{what}: f", EXACT, value, found.value])

@@ -28,7 +28,9 @@ methods = {
     "Levenberg-Marquardt": LevenbergMarquardt(),
 }
 fits = {
-    name: solve(equation.residuals, start, equation.jacobian, method=method, tol=1e-4, max_iter=120)
+    name: solve(
+        equation.residuals, start, equation.jacobian, method=method, slope=1e-4, max_iter=120
+    )
     for name, method in methods.items()
 }
 errors = {name: equation.largest_error(fit.x) for name, fit in fits.items()}
@@ -59,7 +61,7 @@ plt.show()
 
 ones = np.ones(equation.size) + 1e-4 * np.random.default_rng(0).normal(size=equation.size)
 misled = {
-    name: solve(equation.residuals, ones, equation.jacobian, method=methods[name], tol=1e-4)
+    name: solve(equation.residuals, ones, equation.jacobian, method=methods[name], slope=1e-4)
     for name in ("Gauss-Newton", "Levenberg-Marquardt")
 }
 for name, fit in misled.items():

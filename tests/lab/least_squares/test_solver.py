@@ -25,10 +25,10 @@ def rosenbrock_jacobian(x):
     return np.array([[-20.0 * x[0], 10.0], [-1.0, 0.0]])
 
 
-METHODS = [GaussNewton(), LevenbergMarquardt(), LevenbergMarquardt(scale_columns=True)]
+METHODS = [GaussNewton(), LevenbergMarquardt(), LevenbergMarquardt(scale_columns=False)]
 
 
-@pytest.mark.parametrize("method", METHODS, ids=["GN", "LM", "LM scaled"])
+@pytest.mark.parametrize("method", METHODS, ids=["GN", "LM", "LM unscaled"])
 def test_rosenbrock(method):
     found = solve(rosenbrock, [-1.2, 1.0], rosenbrock_jacobian, method=method)
     np.testing.assert_allclose(found.x, [1.0, 1.0], atol=1e-7)
@@ -37,7 +37,7 @@ def test_rosenbrock(method):
     assert found.n_iter == len(found.values) - 1
 
 
-@pytest.mark.parametrize("method", [GaussNewton(), LevenbergMarquardt(largest_radius=100.0)])
+@pytest.mark.parametrize("method", [GaussNewton(), LevenbergMarquardt(scale_columns=False)])
 def test_one_step_solves_linear_equations_of_any_shape(method):
     rng = np.random.default_rng(0)
     for n, d in ((20, 5), (5, 20)):
@@ -61,7 +61,7 @@ def test_bounds_are_kept_and_agree_with_scipy():
 
 def test_units_of_the_unknowns_do_not_matter_with_scaled_columns():
     unit = np.array([1e4, 1e-3])
-    method = LevenbergMarquardt(scale_columns=True)
+    method = LevenbergMarquardt()
     plain = solve(rosenbrock, [-1.2, 1.0], rosenbrock_jacobian, method=method, tol=0, max_iter=8)
     scaled = solve(
         lambda z: rosenbrock(unit * z),
@@ -123,7 +123,7 @@ def test_a_column_without_effect_stays_where_it_was():
         lambda x: np.array([x[0] - 3.0]),
         [0.0, 7.0],
         lambda x: np.array([[1.0, 0.0]]),
-        method=LevenbergMarquardt(scale_columns=True),
+        method=LevenbergMarquardt(),
     )
     np.testing.assert_allclose(found.x, [3.0, 7.0])
 

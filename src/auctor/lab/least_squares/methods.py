@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,9 +32,6 @@ SMALLER = 0.25
 #: Factor on the radius when the trust region grows. Source: Nocedal and Wright, Numerical
 #: optimization, algorithm 4.1.
 LARGER = 2.0
-#: First radius, as a share of the largest. Set by hand: too small takes more steps, too large more
-#: rejected ones.
-FIRST = 0.4
 
 
 class Moved(NamedTuple):
@@ -53,12 +50,12 @@ class MethodState:
     ----------
     radius : float
         Largest length of a step, in units of ``scale``.
-    scale : (d,) array, optional
+    scale : (d,) array
         Units of the unknowns.
     """
 
     radius: float = 0.0
-    scale: FloatArray | None = None
+    scale: FloatArray = field(default_factory=lambda: np.ones(0))
 
 
 class LineSearch(ABC):
@@ -158,47 +155,58 @@ class LevenbergMarquardt:
 
     Parameters
     ----------
-    largest_radius : float > 0
-        Largest radius of the trust region.
+    largest_radius : float > 0, optional
+        Largest radius of the trust region; None is no limit.
     first_radius : float > 0, optional
-        Radius of the first step; two fifths of the largest by default.
+        Radius of the first step; by default the length of x, or where x is 0 twice that of the step
+        to the minimum of the first model.
     accept : float in [0, 1/4)
         Least ratio of the actual to the predicted decrease of an accepted step.
     scale_columns : bool
-        Measure steps in units of the largest length so far of every column of the Jacobian (More,
-        1978), so that the units of the unknowns do not matter.
+        Measure lengths in units of the largest length so far of every column of the Jacobian (More,
+        1978), so that the units of the unknowns and of the residuals do not matter.
 
     References
     ----------
     More, The Levenberg-Marquardt algorithm: implementation and theory, 1978.
     """
 
-    largest_radius: float = 10.0
+    largest_radius: float | None = None
     first_radius: float | None = None
     accept: float = 0.1
-    scale_columns: bool = False
+    scale_columns: bool = True
 
     def __post_init__(self) -> None:
         who = "LevenbergMarquardt"
-        check_real(who, "largest_radius", self.largest_radius, low=0.0, open_low=True)
         check_real(who, "accept", self.accept, low=0.0, high=0.25, open_high=True)
-        if self.first_radius is not None:
-            check_real(who, "first_radius", self.first_radius, low=0.0, open_low=True)
+        for name in ("largest_radius", "first_radius"):
+            if getattr(self, name) is not None:
+                check_real(who, name, getattr(self, name), low=0.0, open_low=True)
 
     def init(self, values: Values) -> MethodState:
         """State with the first radius and scale."""
-        first = FIRST * self.largest_radius if self.first_radius is None else self.first_radius
-        scale = None
+        scale = np.ones(values.x.size)
         if self.scale_columns:
             lengths = np.linalg.norm(values.jacobian, axis=0)
-            scale = np.where(lengths > 0.0, lengths, 1.0)
-        return MethodState(min(first, self.largest_radius), scale)
+            # A column of zeros has the unit of the others until its length is known.
+            scale = np.where(lengths > 0.0, lengths, lengths.max(initial=0.0) or 1.0)
+        first = self.first_radius
+        if first is None:
+            first = float(np.linalg.norm(scale * values.x))
+        if first == 0.0:
+            whole = solve_svd(values.jacobian / scale, values.residuals)
+            first = LARGER * float(np.linalg.norm(whole)) or 1.0
+        return MethodState(min(first, self._limit), scale)
+
+    @property
+    def _limit(self) -> float:
+        return np.inf if self.largest_radius is None else self.largest_radius
 
     def step(self, values: Values, state: MethodState) -> Moved:
         """One trial step; the ratio of actual to predicted decrease sets the next radius."""
         p, length = self._trial(values, state)
         predicted = values.value - values.model(p)
-        tiny = length <= STEP_ROUNDING * float(np.linalg.norm(values.x))
+        tiny = length <= STEP_ROUNDING * float(np.linalg.norm(state.scale * values.x))
         if not predicted > 0.0:
             # A step that was clipped to bounds may rise; a shorter one is closer to the gradient.
             shorter = replace(state, radius=SMALLER * state.radius)
@@ -209,12 +217,12 @@ class LevenbergMarquardt:
         if ratio < BAD:
             radius *= SMALLER
         elif ratio > GOOD and length >= (1.0 - RADIUS_SHARE) * radius:
-            radius = min(LARGER * radius, self.largest_radius)
+            radius = min(LARGER * radius, self._limit)
         adjusted = replace(state, radius=radius)
         if not ratio > self.accept:
             return Moved(values, adjusted, stuck=tiny)
         # Column scales never decrease (More, 1978).
-        if state.scale is not None:
+        if self.scale_columns:
             lengths = np.linalg.norm(trial.jacobian, axis=0)
             adjusted = replace(adjusted, scale=np.maximum(state.scale, lengths))
         return Moved(trial, adjusted)
@@ -222,8 +230,7 @@ class LevenbergMarquardt:
     @staticmethod
     def _trial(values: Values, state: MethodState) -> tuple[FloatArray, float]:
         """The step, clipped to the bounds, and its length in units of ``scale``."""
-        scale = np.ones(values.x.size) if state.scale is None else state.scale
-        free = ~values.held
+        scale, free = state.scale, ~values.held
         p = np.zeros(values.x.size)
         found = trust_step(values.jacobian[:, free] / scale[free], values.residuals, state.radius)
         p[free] = found.p / scale[free]

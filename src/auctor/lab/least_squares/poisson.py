@@ -71,7 +71,7 @@ class PoissonNetwork:
     >>> from auctor.lab import least_squares
     >>> equation = PoissonNetwork()
     >>> start = np.random.default_rng(0).normal(size=equation.size)
-    >>> found = least_squares.solve(equation.residuals, start, equation.jacobian, tol=1e-4)
+    >>> found = least_squares.solve(equation.residuals, start, equation.jacobian, slope=1e-4)
     >>> bool(equation.largest_error(found.x) < 1e-4)
     True
     """

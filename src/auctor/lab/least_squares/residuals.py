@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.errors import DataError
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray
 
 WHO = "least_squares.solve"
@@ -110,6 +111,19 @@ class Values:
     def slope(self) -> float:
         """Norm of the gradient over the unknowns that are not held at a bound."""
         return float(np.linalg.norm(np.where(self.held, 0.0, self.gradient)))
+
+    @property
+    def cosine(self) -> float:
+        """Largest cosine of the angle between the residuals and the column of a free unknown."""
+        lengths = np.linalg.norm(self.jacobian, axis=0) * np.linalg.norm(self.residuals)
+        slopes = np.abs(np.where(self.held, 0.0, self.gradient))
+        return float(np.divide(slopes, lengths, out=slopes, where=lengths > 0.0).max(initial=0.0))
+
+    @property
+    def vanish(self) -> bool:
+        """Whether the residuals are no larger than what rounding x changes them by."""
+        rounding = ROUNDING * float(np.linalg.norm(np.abs(self.jacobian) @ np.abs(self.x)))
+        return float(np.linalg.norm(self.residuals)) <= rounding
 
     def model(self, p: FloatArray) -> float:
         """Half the sum of squares of the linear model ``r + J p``."""

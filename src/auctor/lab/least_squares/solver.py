@@ -18,9 +18,9 @@ from auctor.lab.least_squares.residuals import WHO, Function, Residuals, Values
 class FitStatus(Enum):
     """How a solve ended; the value is the sentence a user reads."""
 
-    CONVERGED = "The gradient is within the tolerance."
+    CONVERGED = "The gradient is within the tolerance, or the residuals are rounding errors."
     SETTLED = "No step lowers the sum of squares by more than rounding error."
-    MAX_ITER = "The limit on steps was reached before the gradient was within the tolerance."
+    MAX_ITER = "The limit on steps was reached before the tolerance was met."
 
 
 class Method(Protocol):
@@ -67,7 +67,7 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether the gradient is within the tolerance, or can fall no further."""
+        """Whether the tolerance is met, or the sum of squares can fall no further."""
         return self.status is not FitStatus.MAX_ITER
 
 
@@ -80,6 +80,7 @@ def solve(
     lower: Any = None,
     upper: Any = None,
     tol: float = 1e-8,
+    slope: float = 0.0,
     max_iter: int = 200,
 ) -> Fit:
     """Minimise half the sum of squares of ``residuals(x)``.
@@ -97,7 +98,10 @@ def solve(
     lower, upper : (d,) arrays or numbers, optional
         Bounds; only `LevenbergMarquardt` supports them.
     tol : float >= 0
-        Norm of ``J'r`` to reach.
+        Largest cosine of the angle between the residuals and a column of the Jacobian to reach, so
+        that the units of residuals and unknowns do not matter.
+    slope : float >= 0
+        Norm of ``J'r`` that is enough as well, in the units of the problem.
     max_iter : int >= 0
         Largest number of steps.
 
@@ -116,6 +120,7 @@ def solve(
     """
     start = check_vector(WHO, "x0", x0).copy()
     check_real(WHO, "tol", tol, low=0.0)
+    check_real(WHO, "slope", slope, low=0.0)
     most = check_int(WHO, "max_iter", max_iter)
     # Checks at the starting point, before any step.
     box = _bounds(start, lower, upper)
@@ -129,7 +134,7 @@ def solve(
     state, trace, status = maker.init(values), [values.value], FitStatus.MAX_ITER
     # Test the gradient before each step; the last round only tests.
     for _ in range(most + 1):
-        if values.slope <= tol:
+        if values.cosine <= tol or values.slope <= slope or values.vanish:
             status = FitStatus.CONVERGED
             break
         if len(trace) > most:
