@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.metrics import (
-    average_precision_score,
-    balanced_accuracy_score,
-    f1_score,
-    roc_auc_score,
-)
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
 from auctor import MetricClassifier, MetricClassifierCV, metrics
@@ -404,17 +399,3 @@ def test_accuracy_refuses_weights_that_are_none(rows, weight):
     model = MetricClassifier("error").fit(rows.X, rows.y)
     with pytest.raises(ValueError, match=r"weight|NaN|zero"):
         model.score(rows.X, rows.y, np.full(rows.y.size, weight))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_balanced_error_of_three_classes_is_balanced_accuracy(weighted):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
-    y = np.array(["a", "b", "c"])[(X[:, 0] > 1.0).astype(int) + (X[:, 1] > 1.2)]
-    weight = rng.uniform(0.1, 2.0, size=300) if weighted else None
-    model = MetricClassifier("balanced_error").fit(X, y)
-    wanted = balanced_accuracy_score(y, model.predict(X), sample_weight=weight)
-    assert model.score(X, y, sample_weight=weight) == pytest.approx(wanted, abs=1e-12)
-    two = np.isin(y, ["a", "b"])
-    wanted = np.mean([np.mean(model.predict(X[y == one]) == one) for one in "ab"])
-    assert model.score(X[two], y[two]) == pytest.approx(wanted, abs=1e-12)
