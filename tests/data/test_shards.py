@@ -13,7 +13,14 @@ from auctor.data import Dense, Sharded, as_data, open_shards
 from auctor.data.shard_writer import cut_rows, write_manifest, write_shard
 from auctor.data.shards import compact, open_folder, shard_path
 from auctor.data.workers import MemoryWorkers
-from auctor.losses import ExpectedError, FBeta, Logistic, PairwiseHinge, Prbep
+from auctor.losses import (
+    ExpectedError,
+    FBeta,
+    Logistic,
+    PairwiseHinge,
+    PairwiseSquaredHinge,
+    Prbep,
+)
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
@@ -173,6 +180,20 @@ class Fails:
         if self.calls < 0:
             raise DataLost("Fails", needs="rows", got="none", todo="Start again.")
         return self.inner.each(method, arguments)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), PairwiseSquaredHinge()], ids=repr)
+def test_equal_columns_under_l1_agree_in_objective_and_scores_not_in_weights(loss):
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(400, 5))
+    matrix = np.column_stack([base, base[:, :2]])
+    y = np.where(base @ [1.0, -1.0, 0.5, 0.0, 0.0] + rng.normal(size=400) > 0, 1.0, -1.0)
+    stored = Problem(loss, L1(1e-2), Sharded(MemoryWorkers(split(matrix, y, 4))))
+    memory = Problem(loss, L1(1e-2), as_data(matrix, y))
+    a, b = (minimise(one, choose(stored), tol=1e-4) for one in (stored, memory))
+    assert abs(a.value - b.value) <= 1e-7 * b.value <= a.gap + b.gap
+    np.testing.assert_allclose(matrix @ a.coef, matrix @ b.coef, atol=2e-3)
+    assert np.abs(a.coef - b.coef).max() > 1e-2
 
 
 def test_lost_rows_end_a_solve_with_the_best_point():
