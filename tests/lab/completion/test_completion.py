@@ -1,5 +1,7 @@
 """Matrix completion: the noise is reached, both methods agree, the rank is found."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -114,7 +116,63 @@ def test_rows_without_entries_get_the_mean():
 def test_steps_run_out_honestly():
     _, noisy, seen = low_rank(60, 50, 2, 0.5, 0.1)
     for method in ("alternating", "lbfgs"):
-        assert not complete(as_csr(noisy, seen), 2, method=method, max_iter=2).converged
+        assert not complete(as_csr(noisy, seen), 2, method=method, max_iter=1).converged
+
+
+def problem(seed):
+    """A random problem with 1.5 observed entries or more per parameter."""
+    rng = np.random.default_rng(seed)
+    while True:
+        n, m, rank = (int(rng.integers(low, high)) for low, high in ((10, 40), (10, 40), (1, 5)))
+        _, noisy, seen = low_rank(n, m, rank, rng.uniform(0.35, 0.8), 0.05, seed=rng)
+        if seen.sum() >= 1.5 * rank * (n + m - rank):
+            return as_csr(noisy, seen), rank
+
+
+@pytest.mark.slow
+def test_60_random_problems_reach_the_best_of_many_starts():
+    missed = 0
+    for seed in range(60):
+        entries, rank = problem(seed)
+        options = {"strength": 1e-3, "tol": 1e-9, "max_iter": 2000}
+        found = complete(entries, rank, **options)
+        others = [
+            complete(entries, rank, random_state=k, n_starts=12, **options).value for k in (1, 2)
+        ]
+        assert len(found.values) == 10
+        assert found.values[0] == found.value
+        assert list(found.values) == sorted(found.values)
+        missed += found.value > min(others) * (1.0 + 1e-3)
+    assert missed == 0
+
+
+def test_the_first_start_alone_beats_a_random_one():
+    """Without restarts, a start at singular vectors reaches what random ones reach at best."""
+    for seed in range(8):
+        entries, rank = problem(seed)
+        alone = complete(entries, rank, strength=1e-3, n_starts=1)
+        best = complete(entries, rank, strength=1e-3, n_starts=12)
+        assert len(alone.values) == 1
+        assert alone.value <= 1.01 * best.value
+
+
+@pytest.mark.parametrize("call", [complete, lambda entries, rank: choose(entries, ranks=[rank])])
+def test_a_rank_that_no_such_matrix_has_is_refused(call):
+    with pytest.raises(ParameterError, match="rank of at most 3 for a matrix of 5 x 3; got 4"):
+        call(np.ones((5, 3)), 4)
+
+
+def test_large_matrices_start_at_the_same_singular_vectors(monkeypatch):
+    _, noisy, seen = low_rank(60, 50, 2, 0.5, 0.1)
+    dense = complete(as_csr(noisy, seen), 2, n_starts=1)
+    monkeypatch.setattr(import_module(CompletionObjective.__module__), "DENSE_ENTRIES", 0)
+    sparse = complete(as_csr(noisy, seen), 2, n_starts=1)
+    np.testing.assert_allclose(sparse.matrix(), dense.matrix(), atol=1e-6)
+
+
+def test_ranks_are_tried_as_far_as_the_matrix_has_them():
+    _, noisy, seen = low_rank(40, 4, 2, 0.8, 0.1)
+    assert {row[0] for row in choose(as_csr(noisy, seen)).table} == {1, 2, 3}
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.rng import as_rng
 from auctor.data.matrices import join_entries
-from auctor.lab.completion.complete import Completion, complete, read_observed
+from auctor.lab.completion.complete import Completion, check_rank, complete, read_observed
 
 #: Strengths to try, in standard deviations of the observed entries, so that the unit of the entries
 #: does not matter. Set by hand: decades from hardly any to heavy shrinkage.
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
+#: Ranks to try.
+RANKS = (1, 2, 3, 5, 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +44,10 @@ class Choice:
     table: list[tuple[int, float, float]]
 
 
+@speaks_as("choose")
 def choose(
     observed: Any,
-    ranks: Sequence[int] = (1, 2, 3, 5, 8),
+    ranks: Sequence[int] | None = None,
     strengths: Sequence[float] | None = None,
     *,
     share: float = 0.1,
@@ -57,7 +60,8 @@ def choose(
     ----------
     observed : sparse matrix or array with NaN
         As in `complete`.
-    ranks : ints
+    ranks : ints, optional
+        By default 1, 2, 3, 5 and 8, as far as the matrix has such ranks.
     strengths : floats > 0, optional
         By default four, a factor of ten apart, times the standard deviation of the entries.
     share : float in (0, 1)
@@ -78,6 +82,10 @@ def choose(
     """
     check_real("choose", "share", share, low=0.0, high=1.0, open_low=True, open_high=True)
     entries = read_observed(observed).tocoo()
+    if ranks is None:
+        ranks = [rank for rank in RANKS if rank <= min(entries.shape)]
+    for rank in ranks:
+        check_rank(rank, entries.shape)
     # Entries are held out at random; the others are fitted for every pair of rank and strength.
     held = as_rng(random_state).random(entries.nnz) < share
     if not ranks or held.all() or not held.any():

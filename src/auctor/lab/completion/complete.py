@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse.linalg import svds
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
-from auctor.data.matrices import join_compressed, join_entries
+from auctor.data.matrices import dense_array, join_compressed, join_entries
 from auctor.data.sparse import unsigned
 from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, run_tasks
 from auctor.lab.kernels.factors import entries_of_product, ridge_rows
@@ -23,6 +25,20 @@ from auctor.lab.kernels.factors import entries_of_product, ridge_rows
 WHO = "complete"
 #: Number of pairs in the memory of L-BFGS, the default of `auctor.solvers.Lbfgs`.
 LBFGS_PAIRS = 10
+#: Most iterations of a start before the best ones are chosen.
+SHORT = 50
+#: Number of starts that go on after that.
+FINALISTS = 3
+#: Columns by which the first start exceeds the rank while its penalty falls.
+MORE_COLUMNS = 2
+#: Penalties of the first start, in standard deviations of the entries, before the one asked for.
+PATH = (1.0, 0.1, 0.01)
+#: Most iterations at each of these penalties.
+PATH_STEPS = 20
+#: Relative change of the objective at which they end.
+PATH_TOL = 1e-6
+#: Entries of a matrix up to which all its singular vectors are computed (32 MB).
+DENSE_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +60,9 @@ class Completion:
         Whether the last iteration changed the objective by at most ``tol`` times its value. The
         objective is not convex in both factors together: the solution is local, and there is no
         bound on the distance to the best factors.
+    values : tuple of float
+        Objective that every start reached, the lowest first: if they differ by much, there are
+        several local solutions, and more starts may find a better one.
     """
 
     left: FloatArray = field(repr=False)
@@ -53,6 +72,7 @@ class Completion:
     rmse: float
     n_iter: int
     converged: bool
+    values: tuple[float, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -71,6 +91,7 @@ class Completion:
         return whole
 
 
+@speaks_as("complete")
 def complete(
     observed: Any,
     rank: int,
@@ -79,6 +100,7 @@ def complete(
     method: str = "alternating",
     tol: float = 1e-7,
     max_iter: int = 500,
+    n_starts: int = 10,
     n_threads: int | None = None,
     random_state: int | None = 0,
 ) -> Completion:
@@ -95,16 +117,21 @@ def complete(
         Stored entries are observed, including stored zeros; a dense array must have NaN for
         unobserved entries.
     rank : int
+        At most the smaller side of the matrix.
     strength : float > 0
     method : {"alternating", "lbfgs"}
         Exact ridge regressions of each factor on the other in turn, or L-BFGS on both together.
     tol : float
         Relative change of the objective at which to stop.
     max_iter : int
+    n_starts : int
+        Number of starts: first the singular vectors of the matrix with zeros for entries that are
+        not observed, improved at a higher rank and strength; then these themselves; then random
+        factors. Each has up to 50 iterations, and the best three go on.
     n_threads : int, optional
         For "alternating".
     random_state : int, optional
-        Seed of the starting factors.
+        Seed of the random starts.
 
     Examples
     --------
@@ -116,35 +143,111 @@ def complete(
     >>> float(np.abs(found.matrix() - whole).max()) < 1e-2
     True
     """
-    check_int(WHO, "rank", rank, low=1)
     check_real(WHO, "strength", strength, low=0.0, open_low=True)
     check_choice(WHO, "method", method, ("alternating", "lbfgs"))
     check_real(WHO, "tol", tol, low=0.0)
     check_int(WHO, "max_iter", max_iter, low=1)
+    check_int(WHO, "n_starts", n_starts, low=1)
     entries = read_observed(observed)
     n, m = entries.shape
-    rng = as_rng(random_state)
+    check_rank(rank, entries.shape)
     offset = float(entries.data.mean())
     centred = entries.data - offset
-    spread = float(centred.std()) or 1.0
-    # Scale the factors so that their product has the standard deviation of the entries.
-    size = np.sqrt(spread) / rank**0.25
-    left, right = size * rng.normal(size=(n, rank)), size * rng.normal(size=(m, rank))
     fit = CompletionObjective(
         join_compressed(centred, entries.indices, entries.indptr, (n, m)), strength
     )
-    run = _alternate if method == "alternating" else _quasi_newton
-    left, right, steps, converged = run(fit, left, right, tol, max_iter, n_threads)
-    error = fit.errors(left, right)
+    advance = _alternate if method == "alternating" else _quasi_newton
+
+    def run(left: FloatArray, right: FloatArray, most: int) -> _Run:
+        left, right, steps, converged = advance(fit, left, right, tol, most, n_threads)
+        error = fit.errors(left, right)
+        return _Run(fit.value(left, right, error), left, right, error, steps, converged)
+
+    # Some iterations from every start, then all that are needed from the best of them.
+    starts = _starts(fit, rank, n_starts, as_rng(random_state), n_threads)
+    first = max_iter if n_starts == 1 else min(SHORT, max_iter)
+    runs = sorted((run(*start, first) for start in starts), key=lambda one: one.value)
+    for k, short in enumerate(runs[:FINALISTS]):
+        if not short.converged and short.n_iter < max_iter:
+            whole = run(short.left, short.right, max_iter - short.n_iter)
+            runs[k] = whole._replace(n_iter=short.n_iter + whole.n_iter)
+    runs.sort(key=lambda one: one.value)
+    best = runs[0]
     return Completion(
-        left=left,
-        right=right,
+        left=best.left,
+        right=best.right,
         offset=offset,
-        value=fit.value(left, right, error),
-        rmse=float(np.sqrt(np.mean(error**2))),
-        n_iter=steps,
-        converged=converged,
+        value=best.value,
+        rmse=float(np.sqrt(np.mean(best.error**2))),
+        n_iter=best.n_iter,
+        converged=best.converged,
+        values=tuple(one.value for one in runs),
     )
+
+
+def check_rank(rank: int, shape: tuple[int, int]) -> None:
+    """Raise `ParameterError` for a rank that no matrix of a shape has."""
+    if check_int(WHO, "rank", rank, low=1) > min(shape):
+        raise ParameterError(
+            f"{{option}} of at most {min(shape)} for a matrix of {shape[0]} x {shape[1]}",
+            got=f"{rank}",
+            todo="Pass a smaller one.",
+            option=Option("rank", bare=True),
+        )
+
+
+class _Run(NamedTuple):
+    """Factors after some iterations, with their objective and errors."""
+
+    value: float
+    left: FloatArray
+    right: FloatArray
+    error: FloatArray
+    n_iter: int
+    converged: bool
+
+
+def _starts(
+    fit: CompletionObjective,
+    rank: int,
+    count: int,
+    rng: np.random.Generator,
+    n_threads: int | None,
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Starting factors: two from singular vectors, the others random."""
+    n, m = fit.entries.shape
+    spread = float(fit.entries.data.std()) or 1.0
+    # From a heavy penalty to a light one, with some more columns than asked for: at a higher rank
+    # there are fewer local solutions. The leading singular vectors of the product are kept.
+    left, right = _singular_factors(fit.entries, min(rank + MORE_COLUMNS, n, m))
+    spectral = left[:, :rank].copy(), right[:, :rank].copy()
+    for factor in PATH:
+        if factor * spread > fit.strength:
+            heavy = CompletionObjective(fit.entries, factor * spread)
+            left, right, *_ = _alternate(heavy, left, right, PATH_TOL, PATH_STEPS, n_threads)
+    left, right, *_ = _alternate(fit, left, right, PATH_TOL, PATH_STEPS, n_threads)
+    yield left[:, :rank].copy(), right[:, :rank].copy()
+    if count > 1:
+        yield spectral
+    # Random factors whose product has the standard deviation of the entries.
+    size = np.sqrt(spread) / rank**0.25
+    for _ in range(count - 2):
+        yield size * rng.normal(size=(n, rank)), size * rng.normal(size=(m, rank))
+
+
+def _singular_factors(entries: Any, rank: int) -> tuple[FloatArray, FloatArray]:
+    """Factors of the best approximation of the matrix with zeros for entries not observed.
+
+    It is divided by the share of observed entries, so that its mean is that of the whole matrix.
+    """
+    n, m = entries.shape
+    if rank < min(n, m) and n * m > DENSE_ENTRIES:
+        u, sigma, v = svds(entries, k=rank, v0=np.random.default_rng(0).normal(size=min(n, m)))
+        u, sigma, v = u[:, ::-1], sigma[::-1], v[::-1]
+    else:
+        u, sigma, v = np.linalg.svd(dense_array(entries), full_matrices=False)
+    root = np.sqrt(sigma[:rank] * n * m / entries.nnz)
+    return u[:, :rank] * root, v[:rank].T * root
 
 
 class CompletionObjective:
