@@ -1,6 +1,6 @@
 """Texts of errors and warnings name parameters by ``option``, never by hand.
 
-``needs="{option} to be positive", option=Option("tol", bare=True)`` reads ``tol`` in Python and
+``"{option} to be positive", option="tol"`` reads ``tol`` in Python and
 ``--tol`` on the command line; a name that is typed into the text is wrong in one of the two.
 """
 
@@ -16,8 +16,6 @@ from auctor.tables.options import ReadOptions
 
 SOURCE = Path(errors.__file__).parents[1]
 KINDS = {name for name in vars(errors) if name.endswith(("Error", "Warning", "Lost"))}
-#: Arguments of a message in their order.
-ARGUMENTS = ("who", "needs", "got", "todo", "option", "does")
 PARAMETERS = {
     one.name for kind in (RegressorParameters, TableParameters, ReadOptions) for one in fields(kind)
 }
@@ -39,9 +37,7 @@ def messages(tree):
     for node in ast.walk(tree):
         name = node.func.id if isinstance(node, ast.Call) and hasattr(node.func, "id") else None
         if name in KINDS:
-            named = {one.arg for one in node.keywords}
-            new = len(node.args) < 2 and not named & {"needs", "does"}
-            given = dict(zip(ARGUMENTS[1:] if new else ARGUMENTS, node.args, strict=False))
+            given = dict(zip(["needs"], node.args, strict=False))
             given |= {one.arg: one.value for one in node.keywords}
             yield node.lineno, {key: text_of(value) for key, value in given.items()}
 
@@ -64,21 +60,21 @@ def typed_by_hand(texts):
 
 def test_the_rule_finds_names_that_are_typed_by_hand():
     bad = [
-        'DataError(who, needs="--out FILE")',
-        'DataError(who, needs="a file", todo="Drop (--out) first.")',
-        "ParameterError(who, \"solver='lbfgs' for shards\")",
-        'ParameterError(who, needs="rows", todo=f"Pass free={x}.")',
-        'ParameterError(who, needs="tol to be positive")',
-        'ParameterError(who, needs=f"k of at most {n}")',
-        'ParameterError(who, needs="class_weight of the classes")',
-        'DataWarning(who, does="uses cv=5")',
+        'DataError("--out FILE")',
+        'DataError("a file", todo="Drop (--out) first.")',
+        "ParameterError(\"solver='lbfgs' for shards\")",
+        'ParameterError("rows", todo=f"Pass free={x}.")',
+        'ParameterError("tol to be positive")',
+        'ParameterError(f"k of at most {n}")',
+        'ParameterError("class_weight of the classes")',
+        'DataWarning(does="uses cv=5")',
     ]
     assert all(list(typed_by_hand(texts)) for one in bad for _, texts in messages(ast.parse(one)))
     fine = [
-        'ParameterError(who, needs="{option} to be positive", option="tol")',
-        'DataError(who, needs="columns of numbers", todo="Call df.dropna(subset=[1]).")',
-        'ParameterError(who, needs="{option} COLUMN=PATTERN", got="tol=3", option="date")',
-        'DataWarning(who, does="measures on the training rows")',
+        'ParameterError("{option} to be positive", option="tol")',
+        'DataError("columns of numbers", todo="Call df.dropna(subset=[1]).")',
+        'ParameterError("{option} COLUMN=PATTERN", got="tol=3", option="date")',
+        'DataWarning(does="measures on the training rows")',
     ]
     assert len([1 for one in bad + fine for _ in messages(ast.parse(one))]) == len(bad + fine)
     assert [t for one in fine for _, x in messages(ast.parse(one)) for t in typed_by_hand(x)] == []

@@ -139,7 +139,7 @@ class Leaves(MemoryWorkers):
     def each(self, method, arguments):
         self.calls -= 1
         if self.calls < 0:
-            raise DataLost("Leaves", needs="rows", got="none", todo="Start again.")
+            raise DataLost("rows", got="none", todo="Start again.")
         return super().each(method, arguments)
 
 

@@ -113,7 +113,7 @@ def _auc(
     rows = Rows(bins.encoded(X[train]), np.array([False, True]), y[train].astype(np.int64))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        search = StrengthSearch("additive_line", search_parameters(given, penalty, None), rows)
+        search = StrengthSearch(search_parameters(given, penalty, None), rows)
         search.run()
     model = search.trained.model
     scores = bins.scores(X[test], model.coef, model.intercept)[:, 0]

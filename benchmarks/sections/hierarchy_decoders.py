@@ -170,7 +170,7 @@ def _difference(values: np.ndarray, other: np.ndarray) -> tuple[float, float]:
 
 
 def _area(data: Labelled, truth: np.ndarray, scores: np.ndarray) -> float:
-    return metrics.pooled_auprc(truth, coherent("bench", scores, data.taxonomy, "raise"))
+    return metrics.pooled_auprc(truth, coherent(scores, data.taxonomy, "raise"))
 
 
 def _kernel(A: np.ndarray, B: np.ndarray, widths: tuple[float, float]) -> np.ndarray:

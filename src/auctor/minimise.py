@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol, Self, TypeVar
@@ -12,7 +11,7 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataLost, IncompatibleError, Option, ParameterError
+from auctor.core.errors import DataLost, IncompatibleError, Option, ParameterError, speaks_as, warn
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -82,17 +81,16 @@ def is_solver(thing: object) -> bool:
     return not isinstance(thing, type) and hasattr(thing, "init") and hasattr(thing, "step")
 
 
-def check_solver(who: str, solver: object, names: Iterable[str]) -> None:
+def check_solver(solver: object, names: Iterable[str]) -> None:
     """Raise `ParameterError` unless ``solver`` is 'auto', one of the names or a solver object."""
     known = ("auto", *names)
     if solver in known if isinstance(solver, str) else is_solver(solver):
         return
     raise ParameterError(
-        who,
-        needs=f"{{option}} to be {', '.join(map(repr, known))} or a solver object",
+        f"{{option}} to be {', '.join(map(repr, known))} or a solver object",
         got=f"{solver!r}",
         todo=f"Pass {solver.__name__}()." if isinstance(solver, type) else "Pass one of these.",
-        option=Option("solver", bare=True),
+        option="solver",
     )
 
 
@@ -102,14 +100,15 @@ def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> 
     if missing:
         advice = alternatives or "Choose another solver, or {option}"
         raise IncompatibleError(
-            f"{type(solver).__name__}",
-            needs=f"{describe(missing)}",
+            f"{describe(missing)}",
             got=problem.described,
             todo=f"{advice}.",
             option=Option("solver", "auto"),
+            part=type(solver).__name__,
         )
 
 
+@speaks_as("minimise")
 def minimise(
     problem: Problem,
     solver: Solver[S],
@@ -166,11 +165,11 @@ def minimise(
     >>> minimise(problem, Exact()).coef.round(6)
     array([0.833333])
     """
-    check_real("minimise", "tol", tol, low=0.0)
-    check_int("minimise", "max_iter", max_iter)
-    check_choice("minimise", "on_failure", on_failure, ("warn", "ignore"))
+    check_real("tol", tol, low=0.0)
+    check_int("max_iter", max_iter)
+    check_choice("on_failure", on_failure, ("warn", "ignore"))
     if max_seconds is not None:
-        check_real("minimise", "max_seconds", max_seconds, low=0.0)
+        check_real("max_seconds", max_seconds, low=0.0)
     check_needs(problem, solver)
     run = _Solve(problem, solver, tol, on_step)
     budget = math.inf if max_seconds is None else max_seconds
@@ -178,7 +177,7 @@ def minimise(
         status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng), learned)
         solution = run.finish(status)
     if not solution.converged and on_failure == "warn":
-        warnings.warn(solution.warning(), stacklevel=2)
+        warn(solution.warning())
     return solution
 
 

@@ -207,9 +207,9 @@ def test_a_damaged_file_is_refused(table, tmp_path):
     X, y = table(200)
     path = tmp_path / "model.auctor"
     auctor.save(AdditiveClassifier(strength=1e-2).fit(X, y), path)
-    meta, arrays = read_archive(path, who="test", format=meta_format(path))
+    meta, arrays = read_archive(path, format=meta_format(path))
     arrays["bins.cuts"] = arrays["bins.cuts"][::-1].copy()
-    write_archive(path, meta, arrays, who="test")
+    write_archive(path, meta, arrays)
     with pytest.raises(DataError, match="cuts"):
         auctor.load(path)
 

@@ -34,49 +34,47 @@ def numbers(tmp_path, change=lambda k, fields: fields, header="a,b,y", n=60):
 @pytest.mark.parametrize(
     ("message", "command", "said"),
     [
-        (DataError("auctor convert", "a name"), "convert", "auctor convert needs a name"),
-        (DataError("convert", "a name"), "convert", "auctor convert needs a name"),
-        (DataError("load", "a file"), None, "auctor needs a file"),
-        (DataError("Lbfgs", "a smooth penalty"), "train", "Lbfgs needs a smooth penalty"),
-        (DataError("learn", "rows", todo="Pass {option}.", option=Option("resume", True)),
-         "stream", "auctor stream needs rows. Pass --resume."),
-        (DataError("learn", "rows", todo="Pass {option}.", option=Option("grow", False)),
-         "stream", "auctor stream needs rows. Pass --no-grow."),
-        (DataError("L1", "y", todo="Pass a larger {option}, or none.", option="n_features"),
-         "stream", "L1 needs y. Pass a larger --n-features, or none."),
-        (DataWarning("MetricClassifierCV", does="uses 3 folds", todo="Set {option}.",
-                     option=Option("cv", 3)),
-         "train", "auctor train uses 3 folds. Set --folds 3."),
-        (ConvergenceWarning("Newton", does="stopped", todo="Increase {option} or {option2}.",
+        (DataError("a name"), "convert", "auctor needs a name"),
+        (DataError("a smooth penalty", part="Lbfgs"), "train", "Lbfgs needs a smooth penalty"),
+        (DataError("rows", todo="Pass {option}.", option=Option("resume", True)),
+         "stream", "auctor needs rows. Pass --resume."),
+        (DataError("rows", todo="Pass {option}.", option=Option("grow", False)),
+         "stream", "auctor needs rows. Pass --no-grow."),
+        (DataError("y", todo="Pass a larger {option}, or none.", option="n_features"),
+         "stream", "auctor needs y. Pass a larger --n-features, or none."),
+        (DataWarning(does="uses 3 folds", todo="Set {option}.", option=Option("cv", 3)),
+         "train", "auctor uses 3 folds. Set --folds 3."),
+        (ConvergenceWarning(does="stopped", todo="Increase {option} or {option2}.", part="Newton",
                             option=(Option("max_seconds", bare=True), Option("tol", bare=True))),
          "train", "Newton stopped. Increase --max-seconds or --tol."),
-        (DataError("L1", "y", todo="Pass {option}.", option=Option("label", "clicked")),
-         "train", "L1 needs y. Pass --label clicked."),
-        (DataError("L1", "y", todo="Pass {option}.", option=Option("label", "my label")),
-         "train", "L1 needs y. Pass --label 'my label'."),
-        (DataError("L1", "y", todo="Pass {option}.", option=Option("zero_based", True)),
-         "train", "L1 needs y. Pass --zero-based yes."),
+        (DataError("y", todo="Pass {option}.", option=Option("label", "clicked")),
+         "train", "auctor needs y. Pass --label clicked."),
+        (DataError("y", todo="Pass {option}.", option=Option("label", "my label")),
+         "train", "auctor needs y. Pass --label 'my label'."),
+        (DataError("y", todo="Pass {option}.", option=Option("zero_based", True)),
+         "train", "auctor needs y. Pass --zero-based yes."),
         # A command without the option names it as Python does.
-        (DataError("L1", "y", todo="Pass {option}.", option=Option("dtype", "float32")),
-         "train", "L1 needs y. Pass dtype='float32'."),
+        (DataError("y", todo="Pass {option}.", option=Option("dtype", "float32")),
+         "train", "auctor needs y. Pass dtype='float32'."),
         # Options are shown as they are declared: another name, a flag, a repeatable one, DATA.
-        (DataError("open_shards", "a folder"), "train", "auctor train needs a folder"),
-        (DataError("StreamingAUC.merge", "y"), "stream", "auctor stream needs y"),
-        (DataError("precision_at_k(3)", "y"), "train", "precision_at_k(3) needs y"),
-        (DataError("fit", "{option}", option=Option("as_json", bare=True)),
-         "predict", "auctor predict needs --json"),
-        (DataError("fit", "{option}", option=Option("standardise", False)),
-         "train", "auctor train needs --no-standardise"),
-        (DataError("fit", "{option}", option=Option("slice", ["a", "b c"])),
-         "train", "auctor train needs --slice a --slice 'b c'"),
-        (DataError("fit", "{option}", option=Option("settings", {"rate": 0.5, "means": None})),
-         "stream", "auctor stream needs --set rate=0.5 --set means"),
-        (DataError("fit", "{option}", option=Option("data", bare=True)),
-         "train", "auctor train needs DATA"),
+        (DataError("{option}", option="as_json"), "predict", "auctor needs --json"),
+        (DataError("{option}", option=Option("standardise", False)),
+         "train", "auctor needs --no-standardise"),
+        (DataError("{option}", option=Option("slice", ["a", "b c"])),
+         "train", "auctor needs --slice a --slice 'b c'"),
+        (DataError("{option}", option=Option("settings", {"rate": 0.5, "means": None})),
+         "stream", "auctor needs --set rate=0.5 --set means"),
+        (DataError("{option}", option="data"), "train", "auctor needs DATA"),
     ],
 )  # fmt: skip
 def test_messages_are_worded_for_a_command(message, command, said):
     assert worded(message, command) == said
+
+
+@pytest.mark.parametrize("command", ["train", "stream"])
+def test_a_message_names_the_command_that_was_typed(command, refused):
+    # The library function that reads the file has a name of its own.
+    assert f"auctor {command} needs a file it can read" in refused(command, "no_such.csv")
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -255,7 +253,7 @@ def test_more_columns_than_memory(command, svm, refused, monkeypatch):
     assert "needs at most 11 columns to fit the memory" in said
     assert "the largest index is 12" in said
     monkeypatch.setattr(prepare, "memory", lambda: 80 * 12)
-    prepare.check_width(12, 1, who="auctor")
+    prepare.check_width(12, 1)
 
 
 def test_memory_of_a_container(monkeypatch):
@@ -269,17 +267,17 @@ def test_memory_of_a_container(monkeypatch):
 
 def test_whole_labels():
     for labels in ([1.0, 2.0], [1, 2], ["a", "b"], [1e300, 2.0]):
-        prepare.check_whole(np.array(labels), "rows", who="auctor")
+        prepare.check_whole(np.array(labels), "rows")
     with pytest.raises(DataError, match=r"got 0\.25"):
-        prepare.check_whole(np.array([1.0, 0.25]), "rows", who="auctor")
+        prepare.check_whole(np.array([1.0, 0.25]), "rows")
 
 
 @pytest.mark.filterwarnings("default")
 def test_warnings_are_worded_for_the_command(capsys, monkeypatch):
     def warn(**settings):
-        warning = DataWarning("read_table", does="takes it", todo="Set {option}.", option="seed")
+        warning = DataWarning(does="takes it", todo="Set {option}.", option="seed")
         warnings.warn(warning, stacklevel=1)
-        raise DataError("demo", needs="rows", got="none")
+        raise DataError("rows", got="none")
 
     shown = warnings.showwarning
     monkeypatch.setattr("auctor.cli.demo.run_demo", warn)

@@ -191,10 +191,10 @@ def test_k_counts_rows_of_everything(data):
 
 def test_who_cannot_is_left_out_and_says_why(data):
     def refuse(part, rules):
-        raise ParameterError("spy", needs="more", got="less", todo="Pass more.")
+        raise ParameterError("more", got="less", todo="Pass more.")
 
     rows = contest(*data, [Contender("no", OURS, refuse), spy([], library=THEIRS)], Rules()).rows
-    assert rows[0].refused == "spy needs more; got less. Pass more."
+    assert rows[0].refused == "contest needs more; got less. Pass more."
     assert np.isnan(rows[0].mean)
     assert rows[1].mean > 0.0
 

@@ -130,7 +130,7 @@ def test_two_streams_do_not_write_one_checkpoint(tmp_path, capsys):
 
     data, checkpoint = table(tmp_path / "t.csv"), tmp_path / "s.ckpt"
     line = ["stream", str(data), "--label", "y", "--checkpoint", str(checkpoint)]
-    with sole_writer(checkpoint, who="test"):
+    with sole_writer(checkpoint):
         assert main(line) == 2
         assert "a checkpoint that no other program writes" in capsys.readouterr().err
     assert main(line) == 0

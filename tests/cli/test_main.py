@@ -77,7 +77,7 @@ def test_usage_errors_exit_2_without_a_traceback(arguments, capsys):
 
 def test_an_auctor_error_is_one_line(monkeypatch, capsys):
     def fail(**settings):
-        raise DataError("demo", needs="a\nlabel", got="nothing")
+        raise DataError("a\nlabel", got="nothing")
 
     monkeypatch.setattr("auctor.cli.demo.run_demo", fail)
     assert main(["demo", "--report", "x.html"]) == 2

@@ -24,11 +24,11 @@ def test_same_places(tmp_path):
     (tmp_path / "soft").symlink_to(data)
     (tmp_path / "folder").mkdir()
     for out in (data, "data.csv", "folder/../data.csv", "linked", "soft"):
-        with pytest.raises(ParameterError, match=r"demo needs another file to write to; .* twice"):
-            check_outputs("demo", [None, out], ["-", None, data])
+        with pytest.raises(ParameterError, match=r"needs another file to write to; .* twice"):
+            check_outputs([None, out], ["-", None, data])
     with pytest.raises(ParameterError, match="twice"):
-        check_outputs("demo", ["new.html", tmp_path / "folder" / ".." / "new.html"], [])
-    check_outputs("demo", ["-", "new.html", None, "-"], ["-", data, "absent", "a\0b"])
+        check_outputs(["new.html", tmp_path / "folder" / ".." / "new.html"], [])
+    check_outputs(["-", "new.html", None, "-"], ["-", data, "absent", "a\0b"])
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_folder_that_takes_no_file_is_refused_before_any_work(monkeypatch, tmp
 
     monkeypatch.setattr(Path, "touch", refuse)
     with pytest.raises(ParameterError) as caught:
-        check_destination(tmp_path / "a.html", who="demo")
-    said = "demo needs to write a.html; got Read-only file system. Pass another path."
+        check_destination(tmp_path / "a.html")
+    said = "auctor needs to write a.html; got Read-only file system. Pass another path."
     assert str(caught.value).replace(f"{tmp_path}/", "") == said
 
 
@@ -74,10 +74,10 @@ def test_only_a_full_disk_calls_for_space(tmp_path):
     for number, advice in ((errno.ENOSPC, "Free some space or pass"), (errno.EIO, "Pass")):
         with (
             pytest.raises(ParameterError, match=rf"\. {advice} another path\.$"),
-            replacing(tmp_path / "a", who="demo"),
+            replacing(tmp_path / "a"),
         ):
             raise OSError(number, os.strerror(number))
-    assert check_destination(tmp_path / "a", who="demo") == tmp_path / "a"
+    assert check_destination(tmp_path / "a") == tmp_path / "a"
     assert not list(tmp_path.iterdir())
 
 

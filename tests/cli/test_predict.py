@@ -72,8 +72,8 @@ def test_json_says_what_was_written(model, more_clicks, capsys):
 def test_rows_keep_their_order_over_chunks(model, more_clicks, monkeypatch, capsys):
     run("predict", model, more_clicks, "--scores")
     whole = capsys.readouterr().out
-    monkeypatch.setattr("auctor.tables.stream.open_stream.__kwdefaults__", {
-        **auctor.tables.open_stream.__kwdefaults__, "chunk_rows": 7,
+    monkeypatch.setattr("auctor.tables.stream.open_stream.__wrapped__.__kwdefaults__", {
+        **auctor.tables.open_stream.__wrapped__.__kwdefaults__, "chunk_rows": 7,
     })  # fmt: skip
     run("predict", model, more_clicks, "--scores")
     assert capsys.readouterr().out == whole
@@ -335,8 +335,8 @@ def test_other_columns_than_trained(command, model, tmp_path, capsys):
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_a_model_of_a_newer_version(command, model, clicks, capsys):
-    meta, arrays = read_archive(model, who="test", format=FORMAT)
-    write_archive("newer.auctor", {**meta, "format": FORMAT + 1}, arrays, who="test")
+    meta, arrays = read_archive(model, format=FORMAT)
+    write_archive("newer.auctor", {**meta, "format": FORMAT + 1}, arrays)
     err = refused(capsys, command, "newer.auctor", clicks)
     assert str(FORMAT + 1) in err
 

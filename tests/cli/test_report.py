@@ -61,7 +61,7 @@ def test_python_makes_the_same_report(trained, table, tmp_path, capsys):
     saved = read_classifier(trained)
     info = report_of(
         saved,
-        labelled_rows(saved, str(test), ReadOptions("test"), seed=3),
+        labelled_rows(saved, str(test), ReadOptions(), seed=3),
         train=labelled_rows(saved, str(table), seed=3),
         slices={"city": [city.replace("Wien", "Bern") for city in cities]},
         costs=(1.0, 5.0),

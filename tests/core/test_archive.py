@@ -25,13 +25,11 @@ ARRAYS = {
 
 
 def write(path, meta=None, arrays=None):
-    write_archive(
-        path, {"format": 1, **(meta or {})}, ARRAYS if arrays is None else arrays, who="t"
-    )
+    write_archive(path, {"format": 1, **(meta or {})}, ARRAYS if arrays is None else arrays)
 
 
 def read(path):
-    return read_archive(path, who="t", format=1)
+    return read_archive(path, format=1)
 
 
 def members_of(path):
@@ -257,7 +255,7 @@ def test_every_changed_byte_is_refused_or_harmless(tmp_path):
 
 def test_kinds_are_kept_apart(tmp_path):
     assert set(FOLDERS) == {"model", "checkpoint", "fit checkpoint"}
-    write_archive(tmp_path / "x", {"format": 1}, {}, who="t", kind="checkpoint")
+    write_archive(tmp_path / "x", {"format": 1}, {}, kind="checkpoint")
     with pytest.raises(DataError, match="needs a model; got a checkpoint"):
         read(tmp_path / "x")
 

@@ -73,7 +73,7 @@ def test_the_outermost_public_call_is_named():
         read(3)
     with speaking("auctor train"), pytest.raises(DataError, match=r"^auctor train needs rows"):
         Scale2().fit(3)
-    with pytest.raises(DataError, match=r"^Needs rows; got 3"):
+    with pytest.raises(DataError, match=r"^auctor needs rows; got 3"):
         refuse(3)
 
 
@@ -135,7 +135,7 @@ def test_a_message_survives_pickling():
     assert isinstance(error, AuctorError | Message)
     # One that another process made without a name takes that of the call that gets it.
     unnamed = pickle.dumps(DataLost("rows"))
-    assert str(pickle.loads(unnamed)) == "Needs rows"
+    assert str(pickle.loads(unnamed)) == "auctor needs rows"
     with speaking("a"):
         assert str(pickle.loads(unnamed)) == "a needs rows"
 
@@ -148,11 +148,13 @@ def test_copies_keep_the_name():
 
 
 def test_a_missing_extra_is_structured():
-    with pytest.raises(MissingExtraError) as caught:
-        require("no_such_module", extra="cli", who="auctor demo")
+    with speaking("auctor demo"), pytest.raises(MissingExtraError) as caught:
+        require("no_such_module", extra="cli")
     error = caught.value
     assert (error.who, error.needs) == ("auctor demo", "no_such_module")
     assert error.todo == 'Run: pip install "auctor[cli]"'
+    with pytest.raises(MissingExtraError, match="needs no_such_module to read CSV; got"):
+        require("no_such_module", extra="cli", to="read CSV")
 
 
 @pytest.mark.parametrize("status", [one for one in Status if not one.success])
@@ -177,6 +179,6 @@ def test_an_extra_that_is_installed_and_broken_is_not_called_missing(tmp_path, m
     (tmp_path / "needs_other.py").write_text("import no_such_module_of_another")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(MissingExtraError, match="fails with: numpy 2 is needed"):
-        require("needs_newer", extra="cli", who="auctor demo")
+        require("needs_newer", extra="cli")
     with pytest.raises(MissingExtraError, match="No module named 'no_such_module_of_another'"):
-        require("needs_other", extra="cli", who="auctor demo")
+        require("needs_other", extra="cli")

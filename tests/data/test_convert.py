@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from auctor.core.errors import AuctorError, DataError
+from auctor.core.errors import AuctorError, DataError, speaking
 from auctor.data import Dense, Sparse, as_data, feature_names
 from auctor.data import coerce as convert
 
@@ -106,8 +106,8 @@ BAD = {
 
 @pytest.mark.parametrize(("bad", "words"), BAD.values(), ids=BAD)
 def test_what_cannot_be_used_is_refused_with_a_reason(bad, words):
-    with pytest.raises(AuctorError, match=words) as caught:
-        as_data(bad, Y, who="Model")
+    with speaking("Model"), pytest.raises(AuctorError, match=words) as caught:
+        as_data(bad, Y)
     message = str(caught.value)
     assert message.startswith("Model needs")
     assert "; got" in message

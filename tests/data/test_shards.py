@@ -178,7 +178,7 @@ class Fails:
     def each(self, method, arguments):
         self.calls -= 1
         if self.calls < 0:
-            raise DataLost("Fails", needs="rows", got="none", todo="Start again.")
+            raise DataLost("rows", got="none", todo="Start again.")
         return self.inner.each(method, arguments)
 
 

@@ -9,7 +9,7 @@ from auctor.metrics.sweep import sweep
 
 
 def swept(y, scores):
-    return sweep(validate("test", y, scores, None))
+    return sweep(validate(y, scores, None))
 
 
 def area(curve):

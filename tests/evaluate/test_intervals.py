@@ -48,7 +48,7 @@ def test_bootstrap_errors_are_those_of_resampled_rows(rare, decimals):
     scores = rng.normal(size=6000) + 1.5 * y
     if decimals is not None:
         scores = scores.round(decimals)
-    found = spread(sweep(validate("test", y, scores, None)), seed=0)
+    found = spread(sweep(validate(y, scores, None)), seed=0)
     for got, statistic in (
         (found.average_precision, metrics.average_precision),
         (found.prbep, metrics.prbep),
@@ -69,7 +69,7 @@ def test_fbeta_error_is_that_of_resampled_rows():
 def test_the_bootstrap_depends_on_its_seed_only():
     rng = np.random.default_rng(0)
     y = np.arange(500) % 5 == 0
-    s = sweep(validate("test", y, rng.normal(size=500) + y, None))
+    s = sweep(validate(y, rng.normal(size=500) + y, None))
     assert spread(s, 4) == spread(s, 4)
     assert spread(s, 4) != spread(s, 5)
 

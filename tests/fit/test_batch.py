@@ -15,39 +15,39 @@ from auctor.losses.contingency import AtK
 
 
 def test_a_count_becomes_a_share_of_the_rows():
-    assert per_row("who", "precision_at_k(100)", 400) == "precision_at_k(0.25)"
-    assert per_row("who", "recall_at_k(k=3)", 4) == "recall_at_k(0.75)"
-    assert per_row("who", "top(10)", 40) == "top(0.25)"
-    assert per_row("who", "precision_at_k(400)", 400) == "precision_at_k(1.0)"
-    assert per_row("who", PrecisionAtK(100, width=0.5), 400) == PrecisionAtK(0.25, width=0.5)
-    assert per_row("who", RecallAtK(0.1), 400) == RecallAtK(0.1)
-    assert per_row("who", RecallAtK(500), 400) == RecallAtK(500)
+    assert per_row("precision_at_k(100)", 400) == "precision_at_k(0.25)"
+    assert per_row("recall_at_k(k=3)", 4) == "recall_at_k(0.75)"
+    assert per_row("top(10)", 40) == "top(0.25)"
+    assert per_row("precision_at_k(400)", 400) == "precision_at_k(1.0)"
+    assert per_row(PrecisionAtK(100, width=0.5), 400) == PrecisionAtK(0.25, width=0.5)
+    assert per_row(RecallAtK(0.1), 400) == RecallAtK(0.1)
+    assert per_row(RecallAtK(500), 400) == RecallAtK(500)
     # Every loss at k says so itself, not only the two that have names.
     own = type("OwnAtK", (AtK,), {"precision": True})
-    assert per_row("who", own(100), 400) == own(0.25)
+    assert per_row(own(100), 400) == own(0.25)
 
 
 @pytest.mark.parametrize(
     "metric", ["auc", "f1", "precision_at_k(0.1)", "cost(5)", "precision_at_k(500)", 0.3, None]
 )
 def test_others_stay(metric):
-    assert per_row("who", metric, 400) == metric
+    assert per_row(metric, 400) == metric
 
 
 @pytest.mark.parametrize("name", ["precision_at_k", "recall_at_k"])
 @pytest.mark.parametrize("k", [3, 6, 50, 100])
 def test_the_best_possible_value_is_that_of_the_best_ranking(name, k):
     y = np.arange(200) < 6
-    found = best_possible(resolve_metric("who", f"{name}({k})", "auto"), y)
+    found = best_possible(resolve_metric(f"{name}({k})", "auto"), y)
     assert found == pytest.approx(min(6, k) / (k if name == "precision_at_k" else 6))
 
 
 def test_the_words():
-    warning = counted_rows("who", "precision_at_k(100)", 1000, np.arange(200) < 6)
+    warning = counted_rows("precision_at_k(100)", 1000, np.arange(200) < 6)
     assert str(warning).startswith(
         "precision_at_k(100) counts 100 of 1,000 rows: 20 of the 200 measured on, best possible 0.3"
     )
-    assert counted_rows("who", "precision_at_k(0.1)", 1000) is None
+    assert counted_rows("precision_at_k(0.1)", 1000) is None
 
 
 def table(n, seed=0):

@@ -99,7 +99,7 @@ def _keys(value):
 def test_a_file_of_the_old_format_says_what_to_do(tmp_path):
     path = tmp_path / "c"
     write_archive(
-        path, {"format": 1, "data": ROWS, "parameters": {}}, {"w0": np.zeros(7)}, who="t", kind=KIND
+        path, {"format": 1, "data": ROWS, "parameters": {}}, {"w0": np.zeros(7)}, kind=KIND
     )
     with pytest.raises(DataError, match=r"format 2; got 1 .* Start again without it"):
         Checkpoint(path, ROWS, {})

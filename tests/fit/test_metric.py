@@ -13,17 +13,17 @@ Y = (X[:, 0] + RNG.normal(size=100) > 1.0).astype(int)
 
 @pytest.mark.parametrize("name", ["fbeta(0)", "fbeta(1e9)", "cost(0)"])
 def test_metrics_and_thresholds_have_the_same_range(name):
-    for resolve in (lambda: resolve_metric("A", name, "auto"), lambda: resolve_cut("A", name)):
+    for resolve in (lambda: resolve_metric(name, "auto"), lambda: resolve_cut(name)):
         with pytest.raises(ParameterError, match="Pass a value in that range"):
             resolve()
-    assert resolve_cut("A", "fbeta(2)") == resolve_metric("A", "fbeta(2)", "auto").cut
+    assert resolve_cut("fbeta(2)") == resolve_metric("fbeta(2)", "auto").cut
 
 
 @pytest.mark.parametrize("name", ["precision_at_k(1.0)", "recall_at_k(1.0)"])
 def test_the_top_may_be_all_rows(name):
     # One row, an integer, is not all rows, a fraction.
     whole, one = (
-        resolve_metric("A", text, "max_margin").loss for text in (name, name.replace("1.0", "1"))
+        resolve_metric(text, "max_margin").loss for text in (name, name.replace("1.0", "1"))
     )
     assert (whole.k, type(whole.k), one.k, type(one.k)) == (1.0, float, 1, int)
     with pytest.warns(UserWarning, match="vacuous"):
@@ -33,9 +33,9 @@ def test_the_top_may_be_all_rows(name):
 
 
 def test_facts_of_a_loss_object_are_those_of_its_row():
-    assert resolve_metric("A", losses.Prbep(), "auto").can_be_vacuous
-    assert resolve_metric("A", losses.GaussianAuc(), "auto").shrinks
-    plain = resolve_metric("A", losses.Logistic(), "auto")
+    assert resolve_metric(losses.Prbep(), "auto").can_be_vacuous
+    assert resolve_metric(losses.GaussianAuc(), "auto").shrinks
+    plain = resolve_metric(losses.Logistic(), "auto")
     assert (plain.can_be_vacuous, plain.shrinks) == (False, False)
 
 

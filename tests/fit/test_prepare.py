@@ -15,7 +15,7 @@ from auctor.fit.train_model import train_model
 
 def test_hold_out_keeps_the_shares_of_the_classes():
     labels = np.repeat(["a", "b", "c"], [1000, 100, 2])
-    train, test = hold_out(labels, 0.2, 0, who="auctor train")
+    train, test = hold_out(labels, 0.2, 0)
     assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(labels.size))
     assert [int((labels[test] == c).sum()) for c in "abc"] == [200, 20, 1]
     assert (np.diff(train) > 0).all()
@@ -52,11 +52,11 @@ def test_split(kind, strip, monkeypatch):
 
 
 def test_tidy_labels():
-    assert tidy_labels(np.array([1.0, 2.0]), who="x").dtype == np.int64
-    assert tidy_labels(np.array([0.5, 2.0]), who="x").dtype == np.float64
-    assert tidy_labels(np.array(["a", "b"], dtype=object), who="x").dtype.kind == "U"
+    assert tidy_labels(np.array([1.0, 2.0])).dtype == np.int64
+    assert tidy_labels(np.array([0.5, 2.0])).dtype == np.float64
+    assert tidy_labels(np.array(["a", "b"], dtype=object)).dtype.kind == "U"
     with pytest.raises(DataError, match="numbers and text"):
-        tidy_labels(np.array(["a", "2"]), who="x")
+        tidy_labels(np.array(["a", "2"]))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_tidy_labels():
     ],
 )
 def test_codes_of(labels, classes, codes):
-    assert codes_of(np.array(labels), np.array(classes), who="x").tolist() == codes
+    assert codes_of(np.array(labels), np.array(classes)).tolist() == codes
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_codes_of(labels, classes, codes):
 )
 def test_codes_of_unknown_labels(labels, classes):
     with pytest.raises(DataError, match="labels that the model knows"):
-        codes_of(np.array(labels), np.array(classes), who="x")
+        codes_of(np.array(labels), np.array(classes))
 
 
 @pytest.mark.parametrize("centre", [True, False])
@@ -118,8 +118,8 @@ def test_a_model_of_scaled_columns_in_data_units():
     mean, factor = X.mean(axis=0), 1.0 / X.std(axis=0)
     scaled = (X - mean) * factor
     given = ClassifierParameters("log_loss", strength=0.1, standardise=False)
-    rows = Rows(scaled, *encode("test", y, None))
-    before = train_model("test", given, rows).model.decision_function(scaled)
-    back = train_model("test", given, replace(rows, scaling=Scaling(mean, factor)))
+    rows = Rows(scaled, *encode(y, None))
+    before = train_model(given, rows).model.decision_function(scaled)
+    back = train_model(given, replace(rows, scaling=Scaling(mean, factor)))
     np.testing.assert_allclose(back.model.decision_function(X), before)
     np.testing.assert_allclose([s.coef for s in back.solutions], back.model.coef)

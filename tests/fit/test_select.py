@@ -91,7 +91,7 @@ def test_level_scores_at_an_end_are_no_reason_to_go_there():
              ((10.0, 0.5), (1.0, 0.8), (0.1, 0.8 + 1e-9))}  # fmt: skip
     table[0.1][2] = table[1.0][2]._replace(score=table[1.0][2].score - 1e-9)
     level = curve_of(table)
-    assert level.best("test") == 2
+    assert level.best() == 2
     assert level.off_edge(2) == 1
     for k in range(3):
         table[0.1][k] = table[1.0][k]._replace(score=table[1.0][k].score + 0.1 + 1e-3 * k)

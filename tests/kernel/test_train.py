@@ -25,7 +25,7 @@ def rings(n, seed=0):
 def test_a_classifier_is_that_of_libsvm():
     X, codes = rings(150)
     given = KernelClassifierParameters(C=2.0, gamma=0.5, multiclass="ovo", calibrate="sigmoid")
-    trained = train_kernel_classifier("here", given, Rows(X, np.arange(3), codes))
+    trained = train_kernel_classifier(given, Rows(X, np.arange(3), codes))
     other = SVC(C=2.0, gamma=0.5, tol=1e-8, decision_function_shape="ovo").fit(X, codes)
     np.testing.assert_allclose(trained.model.scores(X), other.decision_function(X), atol=1e-5)
     assert len(trained.solutions) == len(trained.calibrators) == 3
@@ -48,7 +48,7 @@ def test_a_regressor_is_that_of_libsvm_and_rows_of_weight_zero_take_no_part():
     X, _ = rings(120)
     y, weight = np.sin(X[:, 0]), np.arange(120) % 3 * 1.0
     given = KernelRegressorParameters(gamma=0.5, epsilon=0.05)
-    trained = train_kernel_regressor("here", given, X, Target(y, weight))
+    trained = train_kernel_regressor(given, X, Target(y, weight))
     other = SVR(gamma=0.5, epsilon=0.05, tol=1e-8).fit(X, y, weight)
     np.testing.assert_allclose(trained.model.scores(X).ravel(), other.predict(X), atol=1e-5)
     assert (weight[trained.support] > 0.0).all()
@@ -57,10 +57,10 @@ def test_a_regressor_is_that_of_libsvm_and_rows_of_weight_zero_take_no_part():
 def test_a_solve_that_stops_early_returns_its_warning():
     X, codes = rings(1500)
     given = KernelClassifierParameters(C=1e3, gamma=5.0, max_iter=1, multiclass="ovr")
-    trained = train_kernel_classifier("here", given, Rows(X, np.arange(2), codes % 2))
+    trained = train_kernel_classifier(given, Rows(X, np.arange(2), codes % 2))
     (warning,) = trained.warnings
     assert isinstance(warning, ConvergenceWarning)
-    assert "here stopped after 1 blocks" in str(warning)
+    assert "stopped after 1 blocks" in str(warning)
 
 
 def test_votes_of_pairs_decide_and_their_scores_break_ties():
@@ -92,10 +92,10 @@ def test_an_indefinite_kernel_of_many_rows_is_refused_by_its_eigenvalue(precompu
     given = KernelClassifierParameters("precomputed" if precomputed else sigmoid)
     rows = Rows(sigmoid(X, X) if precomputed else X, np.arange(2), codes % 2)
     with pytest.raises(DataError, match=f"the eigenvalue {lowest:.6g}"):
-        train_kernel_classifier("here", given, rows)
+        train_kernel_classifier(given, rows)
     given = KernelRegressorParameters("precomputed" if precomputed else sigmoid, loss="squared")
     with pytest.raises(DataError, match=f"the eigenvalue {lowest:.6g}"):
-        train_kernel_regressor("here", given, rows.matrix, Target(X[:, 0], None))
+        train_kernel_regressor(given, rows.matrix, Target(X[:, 0], None))
 
 
 @pytest.mark.parametrize("n", [60, 1200])
@@ -103,11 +103,11 @@ def test_a_kernel_that_is_not_symmetric_is_refused(n):
     X, codes = rings(n)
     given = KernelClassifierParameters(lambda A, B: A @ B.T + A[:, :1])
     with pytest.raises(DataError, match="a symmetric kernel; got a difference of"):
-        train_kernel_classifier("here", given, Rows(X, np.arange(2), codes % 2))
+        train_kernel_classifier(given, Rows(X, np.arange(2), codes % 2))
     # Single precision is no lack of symmetry, and its rounding errors no eigenvalue.
     K = (X @ X.T).astype(np.float32)
     given = KernelClassifierParameters("precomputed", tol=1e-2)
-    trained = train_kernel_classifier("here", given, Rows(K, np.arange(2), codes % 2))
+    trained = train_kernel_classifier(given, Rows(K, np.arange(2), codes % 2))
     assert trained.warnings == []
 
 
@@ -118,7 +118,7 @@ def test_kernels_of_few_features_are_solved_exactly(C):
     X = rng.normal(size=(700, 12))
     codes = (X[:, 0] + 0.8 * rng.normal(size=700) > 0).astype(int)
     given = KernelClassifierParameters("linear", C=C)
-    trained = train_kernel_classifier("here", given, Rows(X, np.arange(2), codes))
+    trained = train_kernel_classifier(given, Rows(X, np.arange(2), codes))
     assert trained.warnings == []
     assert trained.gap < 1e-10
     y, scores = 2.0 * codes - 1.0, trained.model.scores(X).ravel()

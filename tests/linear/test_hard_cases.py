@@ -231,7 +231,7 @@ def test_counts_of_rows_must_fit_into_all_rows_not_into_folds(rows):
         MetricClassifier("precision_at_k(350)", **options).fit(X, y)
     for model in (MetricClassifier, MetricClassifierCV):
         with pytest.raises(DataError, match=r"weight of the rows, (400|320); got 1000"):
-            model("log_loss", threshold="top(1000)").fit(X, y)
+            model(threshold="top(1000)").fit(X, y)
         for wrong in ({"threshold": "top(30.0)"}, {"metric": "recall_at_k(30.5)"}):
             with pytest.raises(ParameterError, match=r"k of .* to be an integer or a fraction"):
                 model(**wrong).fit(X, y)

@@ -53,13 +53,13 @@ def test_trains_and_scores(rows, metric, surrogate):
 def test_weights_are_repetition(rows, metric, surrogate, penalty):
     if surrogate == "gaussian" and metric == "error" and penalty != "l2":
         pytest.skip("scale-free: takes an l2 penalty only")
-    if resolve_metric("test", metric, surrogate).loss.weights == "class":
+    if resolve_metric(metric, surrogate).loss.weights == "class":
         pytest.skip("takes class weights only, and refuses others: test_average_precision.py")
     model = MetricClassifier(metric, surrogate=surrogate, penalty=penalty, strength=0.01)
     weighted = clone(model).fit(rows.X, rows.y, rows.weight)
     repeated = clone(model).fit(rows.X[rows.repeated()], rows.y[rows.repeated()])
     # Steps over kinks may go either way by rounding, and end within the gap of each other.
-    apart = 0.0 if resolve_metric("test", metric, surrogate).loss.smooth else 1e-2
+    apart = 0.0 if resolve_metric(metric, surrogate).loss.smooth else 1e-2
     values = [one.solution_.value for one in (weighted, repeated)]
     assert abs(values[0] - values[1]) <= max(1e-9, weighted.gap_, repeated.gap_)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8, atol=1e-8 + apart)
@@ -70,7 +70,7 @@ def test_weights_are_repetition(rows, metric, surrogate, penalty):
 @pytest.mark.parametrize(("metric", "surrogate"), EVERY)
 def test_certified_wherever_convex(rows, metric, surrogate):
     model = MetricClassifier(metric, surrogate=surrogate, strength=1e-2).fit(rows.X, rows.y)
-    loss = resolve_metric("test", metric, surrogate).loss
+    loss = resolve_metric(metric, surrogate).loss
     assert model.solution_.certified == loss.convex
 
 
@@ -122,7 +122,7 @@ def test_threshold_is_best_for_the_metric(rows):
     for name in ("error", "balanced_error", "cost(5)", "fbeta(0.5)"):
         model = MetricClassifier(name, strength=1e-2).fit(X, y)
         best, raw = model.score(X, y), model.decision_function(X)
-        measure = resolve_metric("test", name, "auto").measure
+        measure = resolve_metric(name, "auto").measure
         assert best >= max(measure(y, raw - t, None) for t in raw) - 1e-12, name
     top = MetricClassifier("precision_at_k(90)", strength=1e-2).fit(X, y)
     assert top.predict(X).sum() == 90
@@ -284,10 +284,10 @@ def test_groups_need_pairs(queries):
 
 
 def test_names():
-    assert parse("x", "metric", "precision_at_k( k = 100 )") == ("precision_at_k", 100)
-    assert isinstance(parse("x", "metric", "precision_at_k(1.0)")[1], float)
-    assert isinstance(resolve_metric("x", "f1", "max_margin").loss, FBeta)
-    assert isinstance(resolve_metric("x", "precision_at_k(0.1)", "max_margin").loss, PrecisionAtK)
+    assert parse("metric", "precision_at_k( k = 100 )") == ("precision_at_k", 100)
+    assert isinstance(parse("metric", "precision_at_k(1.0)")[1], float)
+    assert isinstance(resolve_metric("f1", "max_margin").loss, FBeta)
+    assert isinstance(resolve_metric("precision_at_k(0.1)", "max_margin").loss, PrecisionAtK)
 
 
 @pytest.mark.parametrize(

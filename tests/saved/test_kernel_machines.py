@@ -70,8 +70,8 @@ def test_kernel_machines_that_cannot_be_saved(tmp_path):
 def test_kernel_machines_that_make_no_sense(change, tmp_path):
     model = auctor.KernelClassifier().fit(X, TWO)
     auctor.save(model, tmp_path / "model")
-    meta, arrays = read_archive(tmp_path / "model", who="test", format=FORMAT)
+    meta, arrays = read_archive(tmp_path / "model", format=FORMAT)
     meta["fitted"] |= change
-    write_archive(tmp_path / "bad", meta, arrays, who="test")
+    write_archive(tmp_path / "bad", meta, arrays)
     with pytest.raises(DataError):
         auctor.load(tmp_path / "bad")

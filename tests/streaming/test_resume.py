@@ -88,7 +88,7 @@ def test_checkpoints_of_before(rows, kept):
     meta, arrays = read_checkpoint(kept)
     for name in ("label", "feature_names"):
         del meta[name]
-    write_archive(kept, meta, arrays, who="checkpoint", kind="checkpoint")
+    write_archive(kept, meta, arrays, kind="checkpoint")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert go_on(rows, kept).rows_seen_ == ROWS
@@ -96,7 +96,7 @@ def test_checkpoints_of_before(rows, kept):
 
 def test_a_label_that_is_no_name(kept):
     meta, arrays = read_checkpoint(kept)
-    write_archive(kept, meta | {"label": 3}, arrays, who="checkpoint", kind="checkpoint")
+    write_archive(kept, meta | {"label": 3}, arrays, kind="checkpoint")
     with pytest.raises(AuctorError, match="incomplete"):
         load_checkpoint(kept, StreamingAUC(grow=True))
 

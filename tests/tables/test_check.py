@@ -194,7 +194,7 @@ def test_unseen_categories_of_several_columns_are_one_sentence():
         name: Lost(Column(name, "category", levels=("a",)), rows, 10, "b")
         for name, rows in (("city", 1), ("job", 2))
     }
-    (warning,) = lost_warnings("auctor predict", lost, 10)
+    (warning,) = lost_warnings(lost, 10)
     text = str(warning)
     assert text.count("'city'") == text.count("'job'") == 1
     assert "as no category; got 1 of 10 rows" in text

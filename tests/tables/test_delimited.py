@@ -71,7 +71,7 @@ def test_tables_of_many_kinds(text, options):
 def test_a_word_above_a_number_is_a_name(text, header, block, monkeypatch):
     monkeypatch.setattr(base, "READ_BYTES", block)
     source = base.Source(io.BytesIO(text.encode()))
-    file = DelimitedFile(source, ReadOptions("test", chunk_rows=100, label=-1))
+    file = DelimitedFile(source, ReadOptions(chunk_rows=100, label=-1))
     assert file.named is header
     assert file.label == ("fraud" if "fraud" in text else "0" if header else "column_3")
     kinds = ["category"] * len(file.names)
@@ -96,7 +96,7 @@ def test_a_word_above_a_number_is_a_name(text, header, block, monkeypatch):
 def test_labels_by_name_or_position(label, header, found):
     text = "" if header is None else f"{header}\n"
     source = base.Source(io.BytesIO(f"{text}1,0,4\n2,1,5\n".encode()))
-    settings = ReadOptions("test", chunk_rows=100, label=label, header=header is not None)
+    settings = ReadOptions(chunk_rows=100, label=label, header=header is not None)
     assert DelimitedFile(source, settings).label == found
 
 

@@ -155,5 +155,5 @@ def test_a_given_delimiter_overrides_the_line_of_excel():
 
 
 def test_text_of_windows_is_refused_with_the_command_that_converts_it():
-    said = refusal("a,y\n5 €,1\n".encode("cp1252"))
+    said = refusal("a,y\n5 €,1\n".encode())
     assert "iconv -f cp1252 -t utf-8" in said  # in latin1 the sign of the euro does not exist

@@ -38,7 +38,7 @@ def test_functions_take_the_fields_with_their_types_and_defaults(function):
 def test_options_by_schema_keep_only_how_the_file_is_written():
     schema = Schema((), None, 3, None, 0)
     given = ReadOptions(
-        "who", format="csv", label="y", header=False, delimiter=";", decimal=",", zero_based=True,
+        format="csv", label="y", header=False, delimiter=";", decimal=",", zero_based=True,
         n_threads=2, chunk_rows=7, categorical="hash", buckets=3, missing="zero", drop=("a",),
         as_category=("b",), as_number=("c",), date={"d": "%Y"}, check=True, sample_rows=5,
     )  # fmt: skip
@@ -46,7 +46,7 @@ def test_options_by_schema_keep_only_how_the_file_is_written():
     kept = ("format", "label", "header", "delimiter", "decimal", "zero_based", "n_threads",
             "chunk_rows")  # fmt: skip
     changed = {"schema": schema, "labelled": False}
-    usual = ReadOptions("who")
+    usual = ReadOptions()
     for name in FIELDS:
         source = given if name in kept else usual
         assert getattr(found, name) == changed.get(name, getattr(source, name)), name

@@ -70,4 +70,4 @@ def test_without_optuna_the_extra_is_named(monkeypatch):
 
     monkeypatch.setattr(auctor.core.optional.importlib, "import_module", missing)
     with pytest.raises(MissingExtraError, match=r"auctor\[tune\]"):
-        auctor.core.optional.require("optuna", extra="tune", who="auctor.tune.OptunaDfoTr")
+        auctor.core.optional.require("optuna", extra="tune")

@@ -128,7 +128,9 @@ def test_a_gaussian_process_without_torch_says_what_to_install(monkeypatch):
     pytest.importorskip("optuna")
     monkeypatch.setitem(sys.modules, "torch", None)
     search = SearchCV(SVC(), SPACE, budget=12, method="gp")
-    with pytest.raises(MissingExtraError, match=r"'gp' needs torch.*pip install torch"):
+    with pytest.raises(
+        MissingExtraError, match=r"needs torch to search with a Gaussian process.*pip install torch"
+    ):
         search.fit(X, y)
 
 

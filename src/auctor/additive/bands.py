@@ -49,13 +49,12 @@ def bands_of(fitted: FittedClassifier, rows: Rows) -> dict[int, FloatArray]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         refitted = classifier_samples(
-            model.who, given, model, rows, fitted.strength, fitted.solutions, samples
+            given, model, rows, fitted.strength, fitted.solutions, samples
         )
         return bands(model.bins, [coef[0] for coef in refitted])
 
 
 def classifier_samples(
-    who: str,
     given: AdditiveParameters,
     model: AdditiveModel,
     rows: Rows,
@@ -73,7 +72,7 @@ def classifier_samples(
         given,
         penalty.with_strength(strength),
         strength,
-        surrogate=smooth_surrogate(who, given.metric, given.surrogate),
+        surrogate=smooth_surrogate(given.metric, given.surrogate),
         warm_start=True,
         calibrate=None,
         threshold_cv=None,
@@ -82,12 +81,11 @@ def classifier_samples(
     for weight in samples:
         kept = weight > 0.0
         if np.unique(rows.codes[kept]).size == rows.classes.size:
-            trained = train_classifier(who, part, replace(binned, weight=weight), solutions)
+            trained = train_classifier(part, replace(binned, weight=weight), solutions)
             yield trained.model.coef
 
 
 def regressor_samples(
-    who: str,
     given: AdditiveRegressorParameters,
     model: AdditiveRegressionModel,
     matrix: object,
@@ -104,7 +102,7 @@ def regressor_samples(
     part = linear_parameters(RegressorParameters, given, penalty, strength, warm_start=True)
     binned = model.bins.encoded(matrix)
     for weight in samples:
-        yield train_regressor(who, part, binned, Target(y, weight), solution)[0].coef
+        yield train_regressor(part, binned, Target(y, weight), solution)[0].coef
 
 
 def bands(bins: Bins, thetas: Sequence[FloatArray]) -> dict[int, FloatArray]:

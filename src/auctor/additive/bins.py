@@ -317,31 +317,24 @@ class Bins:
         return out
 
 
-def read_values(
-    X: Any, who: str, n_columns: int | None = None, names: Sequence[str] | None = None
-) -> Any:
+def read_values(X: Any, n_columns: int | None = None, names: Sequence[str] | None = None) -> Any:
     """A matrix whose entries are numbers or missing; infinity is refused."""
-    matrix = as_matrix(X, who=who, finite=False)
+    matrix = as_matrix(X, finite=False)
     if in_shards(matrix):
         raise DataError(
-            who,
-            needs="rows in memory to make bins of",
+            "rows in memory to make bins of",
             got="shards",
             todo="Pass an array or a table, or train a linear model.",
         )
     largest = largest_size(matrix)
     if largest > LARGEST:
         raise DataError(
-            who,
-            needs=f"entries of X that are missing, or below {LARGEST:g} in size",
+            f"entries of X that are missing, or below {LARGEST:g} in size",
             got="infinity" if np.isinf(largest) else f"{largest:g}",
             todo="Input X contains infinity or a value too large: replace it, or mark it missing.",
         )
     if n_columns is not None and matrix.shape[1] != n_columns:
         raise DataError(
-            who,
-            needs=f"{n_columns} columns",
-            got=matrix.shape[1],
-            todo="Pass the columns used in fit.",
+            f"{n_columns} columns", got=matrix.shape[1], todo="Pass the columns used in fit."
         )
     return matrix

@@ -13,7 +13,7 @@ from auctor.additive.bands import REPEATS, bands, draws
 from auctor.additive.bins import Bins, read_values
 from auctor.additive.model import curve_of
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, IntArray
 from auctor.linear.base import LinearEstimator, check_columns
 
@@ -36,7 +36,7 @@ class CurveEstimator(LinearEstimator):
         """The matrix of X, in which values may be missing; checked against `fit`."""
         if not reset:
             check_is_fitted(self)
-        matrix = read_values(X, self._who)
+        matrix = read_values(X)
         check_columns(self, X if hasattr(X, "shape") else matrix, reset=reset)
         return matrix
 
@@ -62,6 +62,7 @@ class CurveEstimator(LinearEstimator):
         """
         return self.bins_.importances(np.atleast_2d(self.coef_))
 
+    @speaks
     def curve(self, column: str | int, score: int = 0) -> tuple[FloatArray, FloatArray]:
         """Values of a column, one per bin, and what the column adds to the score there.
 
@@ -88,12 +89,10 @@ class CurveEstimator(LinearEstimator):
         if not isinstance(column, str) and 0 <= int(column) < len(names):
             return int(column)
         raise DataError(
-            self._who,
-            needs="a column of the model",
-            got=f"{column!r}",
-            todo=f"Columns: {', '.join(names[:10])}.",
+            "a column of the model", got=f"{column!r}", todo=f"Columns: {', '.join(names[:10])}."
         )
 
+    @speaks
     def curve_bands(
         self, X: Any, y: Any, *, sample_weight: Any = None, repeats: int = REPEATS, score: int = 0
     ) -> dict[int, FloatArray]:
@@ -107,7 +106,7 @@ class CurveEstimator(LinearEstimator):
         dict from the number of a column to an array (2, m), for the m values of `curve`
         """
         check_is_fitted(self)
-        check_int(self._who, "repeats", repeats, low=2)
+        check_int("repeats", repeats, low=2)
         n = self._read(X, reset=False).shape[0]
         seed = 0 if self.random_state is None else self.random_state
         samples = draws(n, self._read_weight(sample_weight, n), repeats, seed)
@@ -121,6 +120,7 @@ class CurveEstimator(LinearEstimator):
         """Coefficients (k, p) fitted to each of the samples, which are row weights."""
         raise NotImplementedError
 
+    @speaks
     def explain(self, X: Any) -> FloatArray:
         """What each column and pair adds to the score of each row of X.
 

@@ -15,7 +15,7 @@ from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.additive.parameters import AdditiveParameters, AdditiveRegressorParameters
 from auctor.additive.rounding import JUDGED_ROWS, RoundingJudge
 from auctor.additive.scorecard import Scorecard, card_points, make_scorecard
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, Target
 from auctor.fit.parameters import parameters_of
 from auctor.fit.targets import Rows, known_labels
@@ -108,6 +108,7 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
 
     _parameters = AdditiveParameters
 
+    @speaks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X, in which values may be missing, and labels y.
 
@@ -117,9 +118,10 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
         return self
 
     def _options(self, rows: Rows) -> FitOptions:
-        splits = splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
+        splits = splits_of(self.cv, rows.labels, rows.groups, classifier=True)
         return replace(super()._options(rows), splits=splits)
 
+    @speaks
     def scorecard(
         self,
         points_to_double_odds: float = 20.0,
@@ -152,8 +154,7 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
         judge = matrix = labels = weight = None
         if (X is None) != (y is None):
             raise DataError(
-                "scorecard",
-                needs="rows X together with their labels y",
+                "rows X together with their labels y",
                 got="one without the other",
                 todo="Pass both, or none.",
             )
@@ -183,14 +184,15 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
     def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
         # The same classes and the same positive one as in `fit`.
         matrix = self._read(X, reset=False)
-        labels = known_labels(self._who, self._read_target(y, matrix.shape[0]), self.classes_)
+        labels = known_labels(self._read_target(y, matrix.shape[0]), self.classes_)
         model = self.to_model()
         rows = Rows(matrix, self.classes_, np.searchsorted(self.classes_, labels))
         rows = replace(rows, positive=model.positive)
         given = parameters_of(AdditiveParameters, self)
         last = self._previous() or []
-        return classifier_samples(self._who, given, model, rows, self.strength_, last, samples)
+        return classifier_samples(given, model, rows, self.strength_, last, samples)
 
+    @speaks
     def to_model(self) -> AdditiveModel:
         """The fitted curves as a model that predicts without scikit-learn."""
         linear = super().to_model()
@@ -245,13 +247,14 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
 
     _parameters = AdditiveRegressorParameters
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, in which values may be missing, and numbers y."""
         issue_warnings(self._train(X, y, sample_weight))
         return self
 
     def _options(self, target: Target) -> FitOptions:
-        splits = splits_of(self._who, self.cv, target.y, classifier=False)
+        splits = splits_of(self.cv, target.y, classifier=False)
         return replace(super()._options(target), splits=splits)
 
     def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
@@ -259,10 +262,11 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
         numbers = self._read_numbers(y, matrix.shape[0])
         given = parameters_of(AdditiveRegressorParameters, self)
         return regressor_samples(
-            self._who, given, self.to_model(), matrix, numbers, self.strength_, self.solution_,
+            given, self.to_model(), matrix, numbers, self.strength_, self.solution_,
             samples,
         )  # fmt: skip
 
+    @speaks
     def to_model(self) -> AdditiveRegressionModel:
         """The fitted curves as a model that predicts without scikit-learn."""
         return AdditiveRegressionModel(
@@ -274,5 +278,4 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
             feature_names=self._feature_names(),
             loss=self.loss,
             n_threads=self.n_threads,
-            who=self._who,
         )

@@ -26,11 +26,9 @@ from auctor.fit.targets import Rows
 from auctor.fit.train_model import FitOptions, ModelKind, P, fitted_classifier, fitted_regression
 
 
-def _additive(
-    who: str, given: AdditiveParameters, rows: Rows, options: FitOptions
-) -> FittedClassifier:
+def _additive(given: AdditiveParameters, rows: Rows, options: FitOptions) -> FittedClassifier:
     """Fit the curves of an additive model."""
-    found = train_additive(who, given, rows, options.names, options.previous, options.splits)
+    found = train_additive(given, rows, options.names, options.previous, options.splits)
     search = _choice(found)
     # A search reports the solutions that missed their tolerance by itself.
     missed = unconverged(found.solutions) if search is None else []
@@ -43,13 +41,11 @@ def _additive(
 
 
 def _additive_regression(
-    who: str, given: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
+    given: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
 ) -> FittedRegressor:
     """Fit the curves of an additive regression."""
     previous = options.previous[0] if options.previous else None
-    found = train_additive_regressor(
-        who, given, matrix, target, options.names, previous, options.splits
-    )
+    found = train_additive_regressor(given, matrix, target, options.names, previous, options.splits)
     fitted = fitted_regression(given, found.model, found.solutions[0])
     return replace(fitted, search=_choice(found), strength=found.strength)
 
@@ -67,12 +63,11 @@ class CurveKind(ModelKind):
 
     keeps_missing = True
 
-    def scaled(self, who: str, given: P, scale: bool | None) -> P:
+    def scaled(self, given: P, scale: bool | None) -> P:
         """The parameters themselves; refuses to standardise columns."""
         if scale:
             raise ParameterError(
-                who,
-                needs="columns that are not standardised for an additive model, whose bins do not "
+                "columns that are not standardised for an additive model, whose bins do not "
                 "depend on the scale",
                 got="standardise",
                 todo="Drop {option}.",
@@ -80,14 +75,14 @@ class CurveKind(ModelKind):
             )
         return given
 
-    def read_rows(self, who: str, X: Any) -> Any:
+    def read_rows(self, X: Any) -> Any:
         """Rows as a matrix in which values may be missing."""
-        return read_values(X, who)
+        return read_values(X)
 
-    def columns_of_fit(self, who: str, given: Any, train: Any, X: Any) -> Any:
+    def columns_of_fit(self, given: Any, train: Any, X: Any) -> Any:
         """Rows X with the binned columns of a fit to ``train``, in which curves are linear."""
-        bins = Bins.of(self.read_rows(who, train), None, given.n_bins)
-        return bins.encoded(self.read_rows(who, X))
+        bins = Bins.of(self.read_rows(train), None, given.n_bins)
+        return bins.encoded(self.read_rows(X))
 
 
 CLASSIFIER = CurveKind(AdditiveParameters, check_additive, _additive)

@@ -10,6 +10,7 @@ import numpy as np
 
 from auctor.additive.bins import Bins, read_values
 from auctor.additive.parameters import contributions
+from auctor.core.errors import speaks
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.fit.model import LinearModel, RegressionModel
 
@@ -32,6 +33,7 @@ class Curves:
     signs: IntArray
     bands: dict[int, FloatArray] | None = None
 
+    @speaks
     def part_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
         """Names of the columns, then of the pairs; without names the columns are x0, x1, ..."""
         columns = tuple(names or (f"x{j}" for j in range(len(self.bins.columns))))
@@ -59,11 +61,13 @@ class AdditiveModel(Curves, LinearModel):
         """Number of columns whose curve is not flat."""
         return int(np.count_nonzero(self.bins.importances(self.coef)[: self.n_features]))
 
+    @speaks
     def scores(self, X: Any) -> FloatArray:
         """Sums of the curves at the rows of X, shape (n, k)."""
-        matrix = read_values(X, self.who, self.n_features, self.feature_names)
+        matrix = read_values(X, self.n_features, self.feature_names)
         return self.bins.scores(matrix, self.coef, self.intercept)
 
+    @speaks
     def explained(self, X: Any) -> FloatArray:
         """What each column and pair adds to the decision value of each row: (n, parts, k)."""
         return _explained(self, X)
@@ -78,18 +82,20 @@ class AdditiveRegressionModel(Curves, RegressionModel):
         """Number of columns."""
         return len(self.bins.columns)
 
+    @speaks
     def scores(self, X: Any) -> FloatArray:
         """Sums of the curves at the rows of X, shape (n, 1)."""
-        matrix = read_values(X, self.who, self.n_features, self.feature_names)
+        matrix = read_values(X, self.n_features, self.feature_names)
         return self.bins.scores(matrix, self.coef, self.intercept)
 
+    @speaks
     def explained(self, X: Any) -> FloatArray:
         """What each column and pair adds to the score of each row: (n, parts, 1)."""
         return _explained(self, X)
 
 
 def _explained(model: AdditiveModel | AdditiveRegressionModel, X: Any) -> FloatArray:
-    matrix = read_values(X, model.who, model.n_features, model.feature_names)
+    matrix = read_values(X, model.n_features, model.feature_names)
     codes = model.bins.codes(matrix)
     parts = [contributions(model.bins, theta, codes) for theta in model.coef]
     return np.stack(parts, axis=2)

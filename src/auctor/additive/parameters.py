@@ -12,7 +12,7 @@ import numpy as np
 
 from auctor.additive.bins import MAX_VALUE_CODES, Bins, PairBins, levels_of, most_levels
 from auctor.core.checks import check_choice, check_int, check_real, meant
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
 from auctor.fit.parameters import (
@@ -84,30 +84,30 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
     standardise: bool = field(default=False, init=False)
 
 
-def check_curves(who: str, given: CurveParameters) -> None:
+def check_curves(given: CurveParameters) -> None:
     """Raise for invalid parameters of the curves."""
-    check_int(who, "n_bins", given.n_bins, low=2)
-    check_real(who, "n_bins", given.n_bins, low=2, high=MAX_VALUE_CODES)
-    check_int(who, "interactions", given.interactions, low=0)
-    check_int(who, "n_strengths", given.n_strengths, low=1)
+    check_int("n_bins", given.n_bins, low=2)
+    check_real("n_bins", given.n_bins, low=2, high=MAX_VALUE_CODES)
+    check_int("interactions", given.interactions, low=0)
+    check_int("n_strengths", given.n_strengths, low=1)
     if isinstance(given.cv, Integral):
-        check_int(who, "cv", given.cv, low=2)
-    check_choice(who, "rule", given.rule, RULES)
-    check_choice(who, "penalty", cast(LinearParameters, given).penalty, PENALTIES)
+        check_int("cv", given.cv, low=2)
+    check_choice("rule", given.rule, RULES)
+    check_choice("penalty", cast(LinearParameters, given).penalty, PENALTIES)
 
 
-def check_additive(who: str, given: AdditiveParameters) -> None:
+def check_additive(given: AdditiveParameters) -> None:
     """Raise for invalid parameters of an additive classifier."""
-    check_curves(who, given)
+    check_curves(given)
     folds = None if auto_folds(given) else given.threshold_cv
     part = linear_parameters(ClassifierParameters, given, "l2", _number(given), threshold_cv=folds)
-    check_classifier(who, part)
+    check_classifier(part)
 
 
-def check_additive_regressor(who: str, given: AdditiveRegressorParameters) -> None:
+def check_additive_regressor(given: AdditiveRegressorParameters) -> None:
     """Raise for invalid parameters of an additive regressor."""
-    check_curves(who, given)
-    check_regressor(who, linear_parameters(RegressorParameters, given, "l2", _number(given)))
+    check_curves(given)
+    check_regressor(linear_parameters(RegressorParameters, given, "l2", _number(given)))
 
 
 def auto_strength(given: LinearParameters) -> bool:
@@ -151,13 +151,11 @@ def search_parameters(given: AdditiveParameters, penalty: Penalty, strengths: An
 # --- signs ----------------------------------------------------------------------------------------
 
 
-def read_monotone(who: str, monotone: Any, names: Sequence[str] | None, n_columns: int) -> IntArray:
+def read_monotone(monotone: Any, names: Sequence[str] | None, n_columns: int) -> IntArray:
     """Direction of every column: 1 rising, -1 falling, 0 free.
 
     Parameters
     ----------
-    who : str
-        Name used in error messages.
     monotone : mapping of a name or number of a column to its direction, sequence, or None
     names : names of the columns, if they have any
     n_columns : int
@@ -167,21 +165,20 @@ def read_monotone(who: str, monotone: Any, names: Sequence[str] | None, n_column
         return signs
     if isinstance(monotone, Mapping):
         for key, sign in monotone.items():
-            signs[_column(who, key, names, n_columns)] = _sign(who, key, sign)
+            signs[_column(key, names, n_columns)] = _sign(key, sign)
         return signs
     given = list(monotone) if isinstance(monotone, Sequence | np.ndarray) else None
     if given is None or isinstance(monotone, str) or len(given) != n_columns:
         raise ParameterError(
-            who,
-            needs=f"{{option}} to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
+            f"{{option}} to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
             got=f"{monotone!r}",
             todo='Pass something like {"age": 1, "income": -1}.',
-            option=Option("monotone", bare=True),
+            option="monotone",
         )
-    return np.array([_sign(who, k, sign) for k, sign in enumerate(given)], dtype=np.int64)
+    return np.array([_sign(k, sign) for k, sign in enumerate(given)], dtype=np.int64)
 
 
-def _column(who: str, key: Any, names: Sequence[str] | None, n_columns: int) -> int:
+def _column(key: Any, names: Sequence[str] | None, n_columns: int) -> int:
     """The number of the column that a key of ``monotone`` names."""
     if names is not None and key in names:
         return list(names).index(key)
@@ -189,23 +186,21 @@ def _column(who: str, key: Any, names: Sequence[str] | None, n_columns: int) -> 
         return int(key)
     known = f"one of the columns {', '.join(map(str, list(names)[:10]))}" if names else "a column"
     raise ParameterError(
-        who,
-        needs=f"{{option}} to name {known}{'' if names else f' by number, 0 to {n_columns - 1}'}",
+        f"{{option}} to name {known}{'' if names else f' by number, 0 to {n_columns - 1}'}",
         got=f"{key!r}",
         todo=meant(key, names or ()) + "Name a column of the rows.",
-        option=Option("monotone", bare=True),
+        option="monotone",
     )
 
 
-def _sign(who: str, key: Any, sign: Any) -> int:
+def _sign(key: Any, sign: Any) -> int:
     """A direction of ``monotone`` as -1, 0 or 1."""
     if sign not in (-1, 0, 1):
         raise ParameterError(
-            who,
-            needs=f"the direction of {key!r} in {{option}} to be 1, -1 or 0",
+            f"the direction of {key!r} in {{option}} to be 1, -1 or 0",
             got=f"{sign!r}",
             todo="Pass 1 for a rising curve, -1 for a falling one.",
-            option=Option("monotone", bare=True),
+            option="monotone",
         )
     return int(sign)
 

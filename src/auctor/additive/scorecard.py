@@ -15,7 +15,7 @@ from auctor.additive.bins import MISSING, Bins, ColumnBins, PairBins
 from auctor.additive.model import AdditiveModel
 from auctor.additive.rounding import RoundingJudge, best_shift, judged_shifts
 from auctor.core.checks import check_real
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.markup import table
 from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import column_values
@@ -243,6 +243,7 @@ def card_points(card: Scorecard, bins: Bins, names: Sequence[str], matrix: Any) 
     return total
 
 
+@speaks_as("scorecard")
 def make_scorecard(
     model: AdditiveModel,
     names: Sequence[str],
@@ -271,13 +272,11 @@ def make_scorecard(
         Rows and a metric to choose the rounding by; by default the rounding with the least mean
         squared change of the training rows' points.
     """
-    who = "scorecard"
-    check_real(who, "points_to_double_odds", points_to_double_odds, low=0.0, open_low=True)
-    check_real(who, "base", base)
+    check_real("points_to_double_odds", points_to_double_odds, low=0.0, open_low=True)
+    check_real("base", base)
     if not model.binary:
         raise DataError(
-            who,
-            needs="a model of two classes",
+            "a model of two classes",
             got=f"{model.classes.size}",
             todo="Fit one class against the rest.",
         )

@@ -96,16 +96,16 @@ def odds_slope(model: AdditiveModel, rows: Rows) -> float:
     return float(np.clip(slope, least, most)) if math.isfinite(slope) else most
 
 
-def smooth_surrogate(who: str, metric: Any, surrogate: str) -> str:
+def smooth_surrogate(metric: Any, surrogate: str) -> str:
     """The surrogate that "auto" stands for in an additive model: a smooth one if there is one."""
-    chosen = resolve_metric(who, metric, surrogate)
+    chosen = resolve_metric(metric, surrogate)
     if surrogate != "auto" or not isinstance(metric, str) or chosen.loss.smooth:
         return surrogate
     smooth = SMOOTH_SURROGATES.get(chosen.name, OTHER_SURROGATE)
     return smooth if smooth in METRICS[chosen.name].surrogates else surrogate
 
 
-def cut_folds(who: str, given: AdditiveParameters, rows: Rows, chosen: Chosen) -> int | None:
+def cut_folds(given: AdditiveParameters, rows: Rows, chosen: Chosen) -> int | None:
     """Number of folds that pick the threshold; ``None`` picks it on the training scores.
 
     Curves overfit the training rows, and so does a threshold on their scores. Next to a search for
@@ -116,7 +116,7 @@ def cut_folds(who: str, given: AdditiveParameters, rows: Rows, chosen: Chosen) -
     if not auto_folds(given):
         folds: int | None = given.threshold_cv
         return folds
-    cut = cut_of(who, given, chosen)
+    cut = cut_of(given, chosen)
     if not auto_strength(given) or not isinstance(given.cv, Integral) or not isinstance(cut, Cut):
         return None
     # With several classes the highest score wins, and these criteria set no threshold.
@@ -130,7 +130,6 @@ def cut_folds(who: str, given: AdditiveParameters, rows: Rows, chosen: Chosen) -
 
 
 def train_additive(
-    who: str,
     given: AdditiveParameters,
     rows: Rows,
     names: Sequence[str] | None = None,
@@ -138,31 +137,30 @@ def train_additive(
     splits: Sequence[Split] | None = None,
 ) -> TrainedCurves:
     """Fit an additive classifier to rows whose matrix holds the raw numbers."""
-    given = replace(given, surrogate=smooth_surrogate(who, given.metric, given.surrogate))
-    chosen = resolve_metric(who, given.metric, given.surrogate)
-    given = replace(given, threshold_cv=cut_folds(who, given, rows, chosen))
-    signs = read_monotone(who, given.monotone, names, rows.matrix.shape[1])
+    given = replace(given, surrogate=smooth_surrogate(given.metric, given.surrogate))
+    chosen = resolve_metric(given.metric, given.surrogate)
+    given = replace(given, threshold_cv=cut_folds(given, rows, chosen))
+    signs = read_monotone(given.monotone, names, rows.matrix.shape[1])
     if signs.any() and rows.classes.size > 2:
         raise DataError(
-            who,
-            needs="two classes for monotone curves",
+            "two classes for monotone curves",
             got=f"{rows.classes.size} classes",
             todo="Fit one class against the rest.",
         )
     bins = Bins.of(rows.matrix, rows.weight, given.n_bins)
-    _check_columns(who, bins)
-    found = _train_on(who, given, rows, bins, signs, previous, splits)
+    _check_columns(bins)
+    found = _train_on(given, rows, bins, signs, previous, splits)
     if given.interactions:
         # Pairs are chosen by the gradients at the fitted curves, then all is fitted once more.
         binned = bins.encoded(rows.matrix)
-        gradients = _score_gradients(who, given, replace(rows, matrix=binned), found.model, chosen)
+        gradients = _score_gradients(given, replace(rows, matrix=binned), found.model, chosen)
         free = pair_columns(bins, signs)
         codes = binned.codes()
         pairs = screen_pairs(bins, codes, gradients, given.interactions, free, rows.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
             given = replace(given, strength=found.strength)
-            both = _train_on(who, given, rows, bins, signs, None, splits)
+            both = _train_on(given, rows, bins, signs, None, splits)
             found = _as_searched(both, found)
     return found
 
@@ -177,19 +175,17 @@ def _as_searched(found: TrainedCurves, search: TrainedCurves) -> TrainedCurves:
     return replace(found, warnings=warned, strengths=search.strengths, scores=search.scores)
 
 
-def _check_columns(who: str, bins: Bins) -> None:
+def _check_columns(bins: Bins) -> None:
     """Raise if no column has two distinct values."""
     if not bins.n_params:
         raise DataError(
-            who,
-            needs="a column with at least two values",
+            "a column with at least two values",
             got="constant columns and missing values only",
             todo="Pass columns that vary.",
         )
 
 
 def _train_on(
-    who: str,
     given: AdditiveParameters,
     rows: Rows,
     bins: Bins,
@@ -205,12 +201,12 @@ def _train_on(
         part = linear_parameters(
             ClassifierParameters, given, penalty.with_strength(strength), strength
         )
-        trained = train_classifier(who, part, binned, previous)
+        trained = train_classifier(part, binned, previous)
         return _curves(trained, bins, signs, strength)
     strengths = None
     if given.penalty == "smooth":
         strengths = smooth_strengths(binned.data(1), rows.weight, given.n_strengths)
-    search = StrengthSearch(who, search_parameters(given, penalty, strengths), binned, splits)
+    search = StrengthSearch(search_parameters(given, penalty, strengths), binned, splits)
     search.run(previous)
     assert search.trained is not None
     found = _curves(search.trained, bins, signs, search.strength)
@@ -225,10 +221,10 @@ def _curves(trained: Trained, bins: Bins, signs: IntArray, strength: float) -> T
 
 
 def _score_gradients(
-    who: str, given: AdditiveParameters, rows: Rows, model: AdditiveModel, chosen: Chosen
+    given: AdditiveParameters, rows: Rows, model: AdditiveModel, chosen: Chosen
 ) -> FloatArray:
     """Gradient of the loss in the scores at the fitted curves, shape (n, k)."""
-    targets = targets_of(who, given.class_weight, rows, chosen)
+    targets = targets_of(given.class_weight, rows, chosen)
     # The intercept of a model includes minus its threshold; the loss takes scores without it.
     scores = rows.sign * linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
     gradients = [
@@ -242,7 +238,6 @@ def _score_gradients(
 
 
 def train_additive_regressor(
-    who: str,
     given: AdditiveRegressorParameters,
     matrix: Any,
     target: Target,
@@ -252,31 +247,30 @@ def train_additive_regressor(
 ) -> TrainedCurves:
     """Fit an additive regression to a matrix of raw numbers."""
     if matrix.shape[0] < 2:
-        raise DataError(who, needs="at least two rows", got="1 sample", todo="Pass more rows.")
-    signs = read_monotone(who, given.monotone, names, matrix.shape[1])
+        raise DataError("at least two rows", got="1 sample", todo="Pass more rows.")
+    signs = read_monotone(given.monotone, names, matrix.shape[1])
     bins = Bins.of(matrix, target.weight, given.n_bins)
-    _check_columns(who, bins)
-    found = _regression_on(who, given, matrix, target, bins, signs, previous, splits)
+    _check_columns(bins)
+    found = _regression_on(given, matrix, target, bins, signs, previous, splits)
     if given.interactions:
         # Pairs are chosen by the gradients at the fitted curves, then all is fitted once more.
         binned = bins.encoded(matrix)
         scores = Binned(binned, target, n_threads=1).scores(
             found.model.coef[0], float(found.model.intercept[0])
         )
-        gradients = resolve_loss(who, given.loss).value_grad(scores, target)[1][:, None]
+        gradients = resolve_loss(given.loss).value_grad(scores, target)[1][:, None]
         free = pair_columns(bins, signs)
         codes = binned.codes()
         pairs = screen_pairs(bins, codes, gradients, given.interactions, free, target.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
             given = replace(given, strength=found.strength)
-            both = _regression_on(who, given, matrix, target, bins, signs, None, splits)
+            both = _regression_on(given, matrix, target, bins, signs, None, splits)
             found = _as_searched(both, found)
     return found
 
 
 def _regression_on(
-    who: str,
     given: AdditiveRegressorParameters,
     matrix: Any,
     target: Target,
@@ -290,7 +284,7 @@ def _regression_on(
     data = Binned(bins.encoded(matrix), target, n_threads=given.n_threads)
     strengths = scores = None
     if auto_strength(given):
-        strengths, scores = _regression_search(who, given, data, penalty, splits)
+        strengths, scores = _regression_search(given, data, penalty, splits)
         means = scores.mean(axis=0)
         at = int(means.argmax())
         if given.rule == "one_standard_error":
@@ -299,20 +293,19 @@ def _regression_on(
     else:
         strength = float(given.strength)
     part = linear_parameters(RegressorParameters, given, penalty.with_strength(strength), strength)
-    linear, solution = train_regressor(who, part, data.matrix, target, previous)
+    linear, solution = train_regressor(part, data.matrix, target, previous)
     model = with_curves(linear, bins, signs)
     return TrainedCurves(model, [solution], [], strength, strengths, scores)
 
 
 def _regression_search(
-    who: str,
     given: AdditiveRegressorParameters,
     data: Binned,
     penalty: Penalty,
     splits: Sequence[Split] | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Decreasing strengths, and minus the loss of held-out rows: (folds, strengths)."""
-    loss = resolve_loss(who, given.loss)
+    loss = resolve_loss(given.loss)
     intercept = bool(given.fit_intercept)
     if given.penalty == "smooth":
         strengths = smooth_strengths(data, data.target.weight, given.n_strengths)

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from auctor.tables.options import ReadOptions
     from auctor.tables.read import Table
 
-WHO = "auctor compare"
 #: Penalties that scikit-learn's linear models have too.
 PENALTIES = ("l2", "l1", "elastic_net")
 #: Metrics that are shown besides the one that is compared, and their headings.
@@ -137,16 +136,16 @@ def compare(
     from auctor.fit.registry import resolve_penalty
 
     # Every wrong option is refused before the file is read.
-    check_choice(WHO, "penalty", penalty, PENALTIES)
-    resolve_penalty(WHO, penalty, 1.0, l1_ratio)
+    check_choice("penalty", penalty, PENALTIES)
+    resolve_penalty(penalty, 1.0, l1_ratio)
     contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
     contenders += boosted_contenders()
     rules = _rules(ctx.params)
-    reading = read_options(ctx, WHO, n_threads=None, check=True)  # files are read by all cores
+    reading = read_options(ctx, n_threads=None, check=True)  # files are read by all cores
     try:
         with _limited(threads), _progress() as show:
             table, warned = _read(data, reading)
-            hits, positive = positive_rows(table.labels, positive, who=WHO)
+            hits, positive = positive_rows(table.labels, positive)
             result = contest(table.matrix, hits, contenders, rules, show)
     except KeyboardInterrupt:
         say("interrupted before all models were measured.")
@@ -178,7 +177,7 @@ def _read(data: str, reading: ReadOptions) -> tuple[Table, list[str]]:
     warned = list(dict.fromkeys(worded(one, "compare") for one in caught))
     for text in warned:
         say(f"warning: {text}")
-    check_width(table.matrix.shape[1], table.schema.first_index, who=WHO)
+    check_width(table.matrix.shape[1], table.schema.first_index)
     return table, warned
 
 
@@ -220,7 +219,7 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
     from auctor.fit.metric import falling_base
 
     falls = falling_base(rules.metric) is not None
-    counts = counted_rows(WHO, rules.metric, result.n_rows)
+    counts = counted_rows(rules.metric, result.n_rows)
     return {
         "metric": rules.metric,
         "lower_is_better": falls,
@@ -322,7 +321,7 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
     if falling_base(rules.metric) is not None:
         yield f"Less {rules.metric} is better."
     # What an integer k in the metric means on a fold, and its best possible value.
-    counts = counted_rows(WHO, rules.metric, result.n_rows)
+    counts = counted_rows(rules.metric, result.n_rows)
     if counts is not None:
         yield str(counts)
     if "at_k" in rules.metric:

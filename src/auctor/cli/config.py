@@ -13,8 +13,6 @@ from typer.core import TyperOption
 
 from auctor.core.errors import ParameterError
 
-WHO = "auctor --config"
-
 
 def use_config(ctx: typer.Context, path: Path | None) -> Path | None:
     """Make the values of a file the defaults of a command; its command line takes precedence."""
@@ -34,15 +32,10 @@ def load(path: Path) -> dict[str, Any]:
             return tomllib.load(file)
     except OSError as error:
         raise ParameterError(
-            WHO,
-            needs="a file it can read",
-            got=f"{path}: {error.strerror or error}",
-            todo="Check the path.",
+            "a file it can read", got=f"{path}: {error.strerror or error}", todo="Check the path."
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ParameterError(
-            WHO, needs="TOML", got=f"{path}: {error}", todo="Correct the file."
-        ) from error
+        raise ParameterError("TOML", got=f"{path}: {error}", todo="Correct the file.") from error
 
 
 def names(params: list[Any]) -> dict[str, Any]:
@@ -113,9 +106,7 @@ def _check(given: Mapping[str, Any], known: Mapping[str, Any], place: str, meani
         if plain(name) not in {plain(other) for other in known}:
             near = difflib.get_close_matches(plain(name), list(known), n=1, cutoff=0.5)
             hint = f"Did you mean {near[0]}?" if near else "Remove it."
-            raise ParameterError(
-                WHO, needs=f"known names ({meaning})", got=f"{place} {name}", todo=hint
-            )
+            raise ParameterError(f"known names ({meaning})", got=f"{place} {name}", todo=hint)
 
 
 def _value(name: str, value: Any, param: Any) -> Any:
@@ -130,9 +121,7 @@ def _value(name: str, value: Any, param: Any) -> Any:
     if not flag and not several and _scalar(value):
         return str(value)
     wanted = "true or false" if flag else "a list" if several else "a number or text"
-    raise ParameterError(
-        WHO, needs=f"{name} to be {wanted}", got=f"{value!r}", todo="Correct the file."
-    )
+    raise ParameterError(f"{name} to be {wanted}", got=f"{value!r}", todo="Correct the file.")
 
 
 def _scalar(value: Any) -> bool:

@@ -29,8 +29,6 @@ from auctor.cli.reading import read_options
 if TYPE_CHECKING:
     from auctor.tables.options import ReadOptions
 
-WHO = "auctor convert"
-
 
 @examples(
     "auctor convert clicks.csv clicks.parquet --label clicked",
@@ -96,14 +94,14 @@ def convert(
     from auctor.saved import is_model
 
     if not (out.suffix == ".shards" and out.is_dir()):  # which write_shards refuses
-        check_destination(out, who=WHO)
-    check_outputs(WHO, [out], [source, config])
+        check_destination(out)
+    check_outputs([out], [source, config])
     check_inputs(source)
-    check_choice(WHO, "dtype", dtype, ("float64", "float32"))
+    check_choice("dtype", dtype, ("float64", "float32"))
     if is_model(source):
         found = _export(source, out, dtype, table)
     else:
-        found = _rewrite(source, out, read_options(ctx, WHO, labelled=not unlabelled), to)
+        found = _rewrite(source, out, read_options(ctx, labelled=not unlabelled), to)
     if as_json:
         echo_json(found)
     elif "rows" in found:
@@ -121,8 +119,7 @@ def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str,
         return _shards(source, out, options)
     if out.suffix in (".onnx", ".sql", ".auctor"):
         raise ParameterError(
-            WHO,
-            needs=f"a model to write {out.suffix}",
+            f"a model to write {out.suffix}",
             got=f"rows, {source}",
             todo="Train a model with auctor train first.",
         )
@@ -139,16 +136,15 @@ def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str,
 
 def _shards(source: str, out: Path, options: ReadOptions) -> dict[str, Any]:
     """Write rows as a folder of shards; returns what was written."""
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
     from auctor.tables.shards import shard_rows
 
     if options.missing != "refuse" or not options.labelled:
         raise ParameterError(
-            WHO,
-            needs="rows with labels and without missing values to write shards",
+            "rows with labels and without missing values to write shards",
             got="{option} or {option2}",
             todo="Drop the option; convert to Parquet first to fill missing values.",
-            option=(Option("missing", bare=True), Option("unlabelled", bare=True)),
+            option=("missing", "unlabelled"),
         )
     done = shard_rows(source, out, options)
     return {
@@ -171,10 +167,7 @@ def _export(source: str, out: Path, dtype: str, table: str) -> dict[str, Any]:
 
     if out.suffix not in (".onnx", ".sql"):
         raise ParameterError(
-            WHO,
-            needs="a name ending in .onnx or .sql to convert a model",
-            got=out,
-            todo="Add the ending.",
+            "a name ending in .onnx or .sql to convert a model", got=out, todo="Add the ending."
         )
     saved = read_saved(source)
     model = saved.model

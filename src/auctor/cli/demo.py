@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from auctor.core.types import Array
     from auctor.evaluate.info import ReportInfo
 
-WHO = "auctor demo"
-
 
 class Demo(NamedTuple):
     """The results of the demo.
@@ -53,10 +51,10 @@ def demo(
     from auctor.core.files import check_destination, write_text
     from auctor.reports.html.page import render
 
-    check_destination(report, who=WHO)
+    check_destination(report)
     with console(stderr=True).status("Starting") as status:
         found = run_demo(seed=seed, on_stage=lambda stage: status.update(stage))
-    write_text(report, render(found.info), who=WHO)
+    write_text(report, render(found.info))
     if as_json:
         echo_json(_numbers(found, seed) | {"report": str(report)})
     else:
@@ -96,7 +94,7 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
         results[goal.metric] = measured(table.hit, predicted, goal, seed)
         verdicts[goal.metric] = verdict(goal, results[goal.metric])
     tell("Training and measuring the model of the report")
-    return Demo(table, results, verdicts, show_report(table, GOALS[-1], seed, who=WHO))
+    return Demo(table, results, verdicts, show_report(table, GOALS[-1], seed))
 
 
 def _numbers(found: Demo, seed: int) -> dict[str, Any]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from auctor.tables.lost import Lost
 
-WHO = "auctor evaluate"
 #: Names of the metrics, in the order in which they are shown.
 NAMES = {
     "auc": "AUC",
@@ -71,15 +70,15 @@ def evaluate(
     from auctor.tables.stream import stream_rows
 
     check_inputs(model, data)
-    check_order(model, data, who=WHO)
-    saved = read_classifier(model, who=WHO)
+    check_order("evaluate", model, data)
+    saved = read_classifier(model)
     schema = schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)
     lost: dict[str, Lost] = {}
-    chunks = stream_rows(data, read_options(ctx, WHO).by_schema(schema))
-    rows = score_chunks(saved.model, count_lost(chunks, lost), who=WHO, seed=seed)
-    found = evaluation(saved.model, rows, who=WHO) | lost_rows(lost)
+    chunks = stream_rows(data, read_options(ctx).by_schema(schema))
+    rows = score_chunks(saved.model, count_lost(chunks, lost), seed=seed)
+    found = evaluation(saved.model, rows) | lost_rows(lost)
     say_lost("evaluate", lost, rows.codes.size)
-    if seen := seen_warning(saved.notes, data, rows.codes.size, who=WHO):
+    if seen := seen_warning(saved.notes, data, rows.codes.size):
         say_warning(seen, "evaluate")
     if as_json:
         echo_json({"model": str(model), "data": data, **found})

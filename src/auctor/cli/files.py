@@ -11,9 +11,7 @@ from auctor.core.errors import Option, ParameterError
 from auctor.core.files import check_readable
 
 
-def check_outputs(
-    who: str, outs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
-) -> None:
+def check_outputs(outs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]) -> None:
     """Refuse to overwrite a file that is also read, and to write two outputs to one file.
 
     ``None`` and "-" mean no file.
@@ -24,7 +22,7 @@ def check_outputs(
             continue
         if _identity(out) in taken:
             raise ParameterError(
-                who, needs="another file to write to", got=f"{out} twice", todo="Pass another name."
+                "another file to write to", got=f"{out} twice", todo="Pass another name."
             )
         taken.add(_identity(out))
 
@@ -36,23 +34,21 @@ def check_inputs(*paths: str | Path) -> None:
             check_readable(path)
 
 
-def check_page(who: str, report: Path | None) -> None:
+def check_page(report: Path | None) -> None:
     """Refuse a report whose name does not end in .html or .htm."""
     if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
         raise ParameterError(
-            who,
-            needs="a name ending in .html for the report",
+            "a name ending in .html for the report",
             got=report,
             todo="Write HTML, and print it from a browser to get another format.",
         )
 
 
-def check_other(who: str, data: str, test: str | Path | None) -> None:
+def check_other(data: str, test: str | Path | None) -> None:
     """Refuse a test file that is the training file."""
     if test is not None and data != "-" and _identity(data) == _identity(test):
         raise ParameterError(
-            who,
-            needs="a file for {option} other than the training file",
+            "a file for {option} other than the training file",
             got=f"{test} twice",
             todo="Drop {option}: a fifth of the rows is then held out.",
             option=Option("test", bare=True),

@@ -29,8 +29,6 @@ from auctor.cli.reading import read_options
 if TYPE_CHECKING:
     pass
 
-WHO = "auctor inspect"
-
 
 @examples(
     "auctor inspect model.auctor",
@@ -76,7 +74,7 @@ def inspect(
 
     check_inputs(path)
     if is_model(path):
-        found = describe_file(path, top=top, who=WHO)
+        found = describe_file(path, top=top)
         show = _show_model
     else:
         from auctor.evaluate.contents import describe_table
@@ -84,8 +82,8 @@ def inspect(
 
         # One bucket per column of text: categories are counted, not encoded.
         how = {"categorical": "hash", "buckets": 1, "missing": "zero", "check": True}
-        reading = read_options(ctx, WHO, labelled=label is not None, **how)
-        found = describe_table(read_file(path, reading), path, who=WHO)
+        reading = read_options(ctx, labelled=label is not None, **how)
+        found = describe_table(read_file(path, reading), path)
         show = _show_data
     if as_json:
         echo_json(found)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from auctor.core.errors import AuctorError, ParameterError
+from auctor.core.errors import AuctorError, ParameterError, speaking
 from auctor.core.optional import require
 
 if TYPE_CHECKING:
@@ -61,8 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _open_closed_streams()
     try:
-        for library in LIBRARIES:
-            require(library, extra="cli", who="auctor")
+        with speaking("auctor"):
+            for library in LIBRARIES:
+                require(library, extra="cli")
     except AuctorError as error:
         sys.stderr.write(f"auctor: {error}\n")
         return 2
@@ -95,7 +96,7 @@ def _run(given: list[str]) -> int:
 
     # Only the command that runs is built; help and usage errors need all of them.
     command = given[0] if given and given[0] in COMMANDS else None
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), speaking(_called(command)):
         warnings.showwarning = _WarningLine(command)
         try:
             app = make_app(COMMANDS if command is None else [command])
@@ -116,20 +117,23 @@ def _run(given: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _called(command: str | None) -> str:
+    return "auctor" if command is None else f"auctor {command}"
+
+
 def usage_error(error: TyperException, command: str | None) -> str:
     """The text of a mistake in the options: which one, and where to read about them.
 
     For an option that does not exist it names those that may be meant: the one with the same
     meaning as the option of another tool, or those of a similar name.
     """
-    who = "auctor" if command is None else f"auctor {command}"
-    help_page = f"See {who} --help."
+    help_page = f"See {_called(command)} --help."
     # No such option; typer has no public class for it.
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
         meant = _same_meaning(error.option_name, command) or error.possibilities or ()
         hint = f"Did you mean {' or '.join(sorted(meant))}? " if meant else ""
         unknown = f"has no option {error.option_name}"
-        return str(ParameterError(who, does=unknown, todo=f"{hint}{help_page}"))
+        return str(ParameterError(does=unknown, todo=f"{hint}{help_page}"))
     text = error.format_message().strip().rstrip(".")
     return f"{text}{'' if text.endswith('?') else '.'} {help_page}"
 
@@ -163,7 +167,7 @@ def _failed_output(error: OSError) -> int:
         full = error.errno == errno.ENOSPC
         advice = "Free some space." if full else "Write to another file."
         got = error.strerror or error
-        say(str(AuctorError("auctor", needs="to write its output", got=got, todo=advice)))
+        say(str(AuctorError("to write its output", got=got, todo=advice, part="auctor")))
     return 2
 
 

@@ -63,37 +63,24 @@ def say_lost(command: str, lost: Mapping[str, Lost], rows: int, of: str = "train
     """Warn of values that the schema of ``of``, by default the training rows, cannot use."""
     from auctor.tables.lost import lost_warnings
 
-    for warning in lost_warnings(f"auctor {command}", lost, rows, of):
+    for warning in lost_warnings(lost, rows, of):
         say_warning(warning, command)
 
 
 def worded(message: Exception | str, command: str | None) -> str:
-    """An error or a warning that names a command and its options in place of Python's names.
+    """An error or a warning that names options of a command in place of Python's parameters.
 
     Examples
     --------
-    >>> from auctor.core.errors import DataError
-    >>> error = DataError("read_table", "a label", "none", "Pass {option}.", option="label")
+    >>> from auctor.core.errors import DataError, speaking
+    >>> with speaking("auctor train"):
+    ...     error = DataError("a label", got="none", todo="Pass {option}.", option="label")
     >>> worded(error, "train")
     'auctor train needs a label; got none. Pass --label.'
     """
     if not isinstance(message, Message):
         return str(message)
-    return message.render(partial(_named, command), partial(as_typed, command))
-
-
-def _named(command: str | None, who: str) -> str:
-    """The command in place of a Python function or class that it calls.
-
-    A user of the command line chooses losses, penalties and solvers: they keep their names. So does
-    anything that is no name of Python, such as a metric with its number.
-    """
-    from auctor import losses, penalties, solvers
-
-    parts = (*losses.__all__, *penalties.__all__, *solvers.__all__)
-    if who in parts or not all(word.isidentifier() for word in who.split(".")):
-        return who
-    return "auctor" if command is None else f"auctor {command}"
+    return message.render(partial(as_typed, command))
 
 
 def as_typed(command: str | None, option: Option) -> str:

@@ -39,13 +39,11 @@ PLAIN_PARAMETERS = (
 )
 
 
-def table_parameters(who: str, options: Mapping[str, Any]) -> TableParameters:
+def table_parameters(options: Mapping[str, Any]) -> TableParameters:
     """The model that the options ask for; invalid ones are refused before a file is read.
 
     Parameters
     ----------
-    who : str
-        Name used in error messages.
     options : mapping
         Values of the options of ``auctor train``, by the names of its parameters.
     """
@@ -56,24 +54,24 @@ def table_parameters(who: str, options: Mapping[str, Any]) -> TableParameters:
 
     params = {name: options[OPTION_NAMES.get(name, name)] for name in PLAIN_PARAMETERS}
     params |= {name: options[name] or None for name in ("drop", "as_category", "as_number")}
-    params["date"] = date_patterns(who, options["date"]) or None
-    params["monotone"] = directions(who, options["monotone"])
+    params["date"] = date_patterns(options["date"]) or None
+    params["monotone"] = directions(options["monotone"])
     params["fit_intercept"] = not options["no_intercept"]
-    resolve_metric(who, params["metric"], params["surrogate"])
+    resolve_metric(params["metric"], params["surrogate"])
     if params["model"] == "linear":
-        resolve_penalty(who, params["penalty"], 1.0, params["l1_ratio"])
-    known(who, "solver", params["solver"], {"auto": None, **SOLVERS})
+        resolve_penalty(params["penalty"], 1.0, params["l1_ratio"])
+    known("solver", params["solver"], {"auto": None, **SOLVERS})
     table = TableParameters(
         **params,
         strength=_number(options["strength"]),
         threshold=_number(options["threshold"]),
-        class_weight=class_weights(options["class_weight"], who),
+        class_weight=class_weights(options["class_weight"]),
     )
-    model_parameters(who, table)  # refuses the remaining invalid combinations
+    model_parameters(table)  # refuses the remaining invalid combinations
     return table
 
 
-def class_weights(text: str | None, who: str = "auctor train") -> str | dict[str, float] | None:
+def class_weights(text: str | None) -> str | dict[str, float] | None:
     """Class weights: ``balanced``, or a weight for each label, from LABEL=WEIGHT,....
 
     Examples
@@ -94,24 +92,23 @@ def class_weights(text: str | None, who: str = "auctor train") -> str | dict[str
             equals = ""
         if not equals or not name.strip():
             raise ParameterError(
-                who,
-                needs="{option} to be balanced or LABEL=WEIGHT,...",
+                "{option} to be balanced or LABEL=WEIGHT,...",
                 got=f"{text!r}",
                 todo="Write, for example, {option2}.",
                 option=(
-                    Option("class_weight", bare=True),
+                    "class_weight",
                     Option("class_weight", "yes=10,no=1"),
                 ),
             )
     return weights
 
 
-def date_patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
+def date_patterns(texts: Iterable[str] | None) -> dict[str, str]:
     """Date patterns by column, from texts of the form COLUMN=PATTERN.
 
     Examples
     --------
-    >>> date_patterns("auctor train", ["sold=%d/%m/%Y"])
+    >>> date_patterns(["sold=%d/%m/%Y"])
     {'sold': '%d/%m/%Y'}
     """
     from auctor.core.errors import Option, ParameterError
@@ -121,22 +118,21 @@ def date_patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
         name, equals, pattern = text.partition("=")
         if not equals or not name or "%" not in pattern:
             raise ParameterError(
-                who,
-                needs="{option} COLUMN=PATTERN",
+                "{option} COLUMN=PATTERN",
                 got=f"{text!r}",
                 todo="Write, for example, {option2} for day/month/year.",
-                option=(Option("date", bare=True), Option("date", {"sold": "%d/%m/%Y"})),
+                option=("date", Option("date", {"sold": "%d/%m/%Y"})),
             )
         found[name] = pattern
     return found
 
 
-def directions(who: str, text: str | None) -> dict[str, int] | None:
+def directions(text: str | None) -> dict[str, int] | None:
     """Directions of monotone columns, from COLUMN=1 or COLUMN=-1, separated by commas.
 
     Examples
     --------
-    >>> directions("auctor train", "age=1,income=-1")
+    >>> directions("age=1,income=-1")
     {'age': 1, 'income': -1}
     """
     from auctor.core.errors import Option, ParameterError
@@ -148,36 +144,34 @@ def directions(who: str, text: str | None) -> dict[str, int] | None:
         name, equals, sign = (piece.strip() for piece in part.rpartition("="))
         if not equals or not name or sign not in ("1", "+1", "-1"):
             raise ParameterError(
-                who,
-                needs="{option} COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
+                "{option} COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
                 got=f"{text!r}",
                 todo="Write, for example, {option2}.",
-                option=(Option("monotone", bare=True), Option("monotone", "age=1,income=-1")),
+                option=("monotone", Option("monotone", "age=1,income=-1")),
             )
         found[name] = int(sign)
     return found
 
 
-def settings(who: str, texts: Iterable[str] | None) -> dict[str, Any]:
+def settings(texts: Iterable[str] | None) -> dict[str, Any]:
     """Parameters of a learner, from texts of the form NAME=VALUE; values are JSON or text.
 
     Examples
     --------
-    >>> settings("auctor stream", ["rate=0.5", "means=running"])
+    >>> settings(["rate=0.5", "means=running"])
     {'rate': 0.5, 'means': 'running'}
     """
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
 
     found = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise ParameterError(
-                who,
-                needs="{option} NAME=VALUE",
+                "{option} NAME=VALUE",
                 got=f"{text!r}",
                 todo="Add the name and =.",
-                option=Option("settings", bare=True),
+                option="settings",
             )
         found[name] = _value(value)
     return found

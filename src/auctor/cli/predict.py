@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from auctor.tables.lost import Lost
     from auctor.tables.options import ReadOptions
 
-WHO = "auctor predict"
 #: Formats by the ending of the output's name.
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet", ".npy": "npy"}
 
@@ -96,22 +95,21 @@ def predict(
     from auctor.saved.predictors import read_predictor
     from auctor.tables.lost import lost_rows
 
-    check_order(model, data, who=WHO)
+    check_order("predict", model, data)
     kind = _kind(out)
-    check_outputs(WHO, [out], [model, data, config])
+    check_outputs([out], [model, data, config])
     if as_json and out == "-":
         raise ParameterError(
-            WHO,
-            needs="{option} FILE with {option2}",
+            "{option} FILE with {option2}",
             got="{option3}",
             todo="Pass the name of a file.",
-            option=(Option("out", bare=True), Option("as_json", bare=True), Option("out", "-")),
+            option=("out", "as_json", Option("out", "-")),
         )
-    fitted = read_predictor(model, who=WHO)
+    fitted = read_predictor(model)
     wanted = _wanted(
         fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
-    reading = read_options(ctx, WHO)
+    reading = read_options(ctx)
     columns, positive = column_names(fitted, wanted), _positive(fitted)
     lost: dict[str, Lost] = {}
     rows = _CountedRows(predictions(fitted, data, reading, wanted, lost))
@@ -182,8 +180,7 @@ def _kept(
     taken = [name for name in keep if name in columns]
     if taken:
         raise ParameterError(
-            WHO,
-            needs="columns to keep whose names differ from those of the predictions",
+            "columns to keep whose names differ from those of the predictions",
             got=f"{taken[0]!r}",
             todo="Rename it in the file.",
         )
@@ -251,8 +248,7 @@ def _wanted(model: Predictor, kind: str, options: dict[str, bool]) -> tuple[str,
     if not hasattr(model, "decision_function"):
         if chosen:
             raise ParameterError(
-                WHO,
-                needs=f"a classifier to write {chosen[0]}",
+                f"a classifier to write {chosen[0]}",
                 got="a regressor",
                 todo="Drop {option}.",
                 option=Option(chosen[0], bare=True),
@@ -260,8 +256,7 @@ def _wanted(model: Predictor, kind: str, options: dict[str, bool]) -> tuple[str,
         return ("predictions",)
     if "probabilities" in chosen and not has_probabilities:
         raise ParameterError(
-            WHO,
-            needs="a calibrated model, or one trained on log_loss, to write probabilities",
+            "a calibrated model, or one trained on log_loss, to write probabilities",
             got="a model without probabilities",
             todo="Train it with {option}.",
             option=Option("calibrate", "sigmoid"),
@@ -275,7 +270,7 @@ def _wanted(model: Predictor, kind: str, options: dict[str, bool]) -> tuple[str,
 
 def _kind(out: str) -> str:
     """The format of the output, by its name; an unknown one is refused before any work."""
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
     from auctor.core.files import check_destination
     from auctor.core.optional import require
     from auctor.tables.formats import COMPRESSED
@@ -288,15 +283,14 @@ def _kind(out: str) -> str:
     kind = ENDINGS.get(Path(name.stem).suffix if packed else name.suffix)
     if kind is None or (packed and kind not in DELIMITERS):
         raise ParameterError(
-            WHO,
-            needs=f"{{option}} with a name that ends in {', '.join(ENDINGS)}, or -",
+            f"{{option}} with a name that ends in {', '.join(ENDINGS)}, or -",
             got=out,
             todo="Add the ending.",
-            option=Option("out", bare=True),
+            option="out",
         )
     if kind == "parquet":
-        require("pyarrow", extra="cli", who=WHO)
-    check_destination(Path(out), who=WHO)
+        require("pyarrow", extra="cli")
+    check_destination(Path(out))
     return kind
 
 
@@ -318,7 +312,7 @@ def _write(out: str, kind: str, names: list[str], chunks: _CountedRows) -> None:
     from auctor.tables.results import delimited_text, write_columns
 
     if out != "-":
-        write_columns(out, names, chunks, format=kind, who=WHO)
+        write_columns(out, names, chunks, format=kind)
         return
     for text in delimited_text(names, chunks):
         sys.stdout.write(text)

@@ -17,15 +17,13 @@ if TYPE_CHECKING:
     from auctor.tables.options import ReadOptions
 
 
-def read_options(ctx: typer.Context, who: str, **other: Any) -> ReadOptions:
+def read_options(ctx: typer.Context, **other: Any) -> ReadOptions:
     """The options of the command that runs which say how to read a file, as values.
 
     Parameters
     ----------
     ctx : typer.Context
         Of the command. Options that the command does not have keep their defaults.
-    who : str
-        Name used in error messages.
     other : object
         Values that replace those of the command line, by the names of the fields.
     """
@@ -37,16 +35,16 @@ def read_options(ctx: typer.Context, who: str, **other: Any) -> ReadOptions:
     for name in ("drop", "as_category", "as_number"):  # repeatable options are lists
         given[name] = tuple(given.get(name) or ())
     for name in ("zero_based", "header"):
-        given[name] = yes_no(who, name, given.get(name, "auto"))
-    given["date"] = date_patterns(who, given.get("date"))
-    return ReadOptions(who, **given | other)
+        given[name] = yes_no(name, given.get(name, "auto"))
+    given["date"] = date_patterns(given.get("date"))
+    return ReadOptions(**given | other)
 
 
 def options_for_new_rows(options: ReadOptions) -> list[str]:
     """The options that a later command needs to read new rows written in the same way."""
     from auctor.tables.options import ReadOptions
 
-    usual = ReadOptions(options.who)
+    usual = ReadOptions()
     shown = {True: "yes", False: "no"}
     return [
         word
@@ -73,29 +71,28 @@ def count_lost(chunks: Iterable[Chunk], lost: dict[str, Lost]) -> Iterator[Chunk
         yield chunk
 
 
-def check_order(model: Path, data: str, *, who: str) -> None:
+def check_order(command: str, model: Path, data: str) -> None:
     """Refuse a model and a data file in the wrong order; the message says that they are swapped."""
     from auctor.core.errors import ParameterError
     from auctor.saved import is_model
 
     if is_model(data) and not is_model(str(model)):
         raise ParameterError(
-            who,
-            needs="MODEL first, then DATA",
+            "MODEL first, then DATA",
             got=f"{model} and {data}, which look swapped",
-            todo=f"Write {who} {data} {model}.",
+            todo=f"Write auctor {command} {data} {model}.",
         )
 
 
-def yes_no(who: str, option: str, text: str) -> bool | str:
+def yes_no(option: str, text: str) -> bool | str:
     """The value of an option that takes auto, yes or no: "auto", True or False.
 
     Examples
     --------
-    >>> yes_no("auctor train", "header", "no")
+    >>> yes_no("header", "no")
     False
     """
     from auctor.core.checks import check_choice
 
-    check_choice(who, option, text, ("auto", "yes", "no"))
+    check_choice(option, text, ("auto", "yes", "no"))
     return text if text == "auto" else text == "yes"

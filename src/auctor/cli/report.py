@@ -31,8 +31,6 @@ from auctor.cli.options import (
 from auctor.cli.output import as_typed, echo, echo_json, say_lost, say_warning
 from auctor.cli.reading import check_order, read_options, read_text
 
-WHO = "auctor report"
-
 
 @examples(
     "auctor report model.auctor test.csv --train train.csv --slice region --out report.html",
@@ -106,19 +104,19 @@ def report(
 
     for path in (out, thresholds):
         if path is not None:
-            check_destination(path, who=WHO)
-    check_outputs(WHO, [out, thresholds], [model, data, train, config])
-    check_page(WHO, out)
-    check_order(model, data, who=WHO)
-    saved = read_classifier(model, who=WHO)
-    reading = read_options(ctx, WHO)
-    rows = labelled_rows(saved, data, reading, seed=seed, who=WHO)
+            check_destination(path)
+    check_outputs([out, thresholds], [model, data, train, config])
+    check_page(out)
+    check_order("report", model, data)
+    saved = read_classifier(model)
+    reading = read_options(ctx)
+    rows = labelled_rows(saved, data, reading, seed=seed)
     count = rows.scored.codes.size
     say_lost("report", rows.table.lost, count)
     slices = read_text(data, slice, reading) if slice else {}
     known = None
     if train is not None:  # the training file may have another format
-        known = labelled_rows(saved, train, replace(reading, format="auto"), seed=seed, who=WHO)
+        known = labelled_rows(saved, train, replace(reading, format="auto"), seed=seed)
     info = report_of(
         saved,
         rows,
@@ -129,12 +127,11 @@ def report(
         beta=beta,
         command=command_line(ctx),
         option=partial(as_typed, "report"),
-        who=WHO,
     )
-    write_text(out, render(info), who=WHO)
+    write_text(out, render(info))
     if thresholds is not None:
-        write_text(thresholds, threshold_csv(info), who=WHO)
-    if seen := seen_warning(saved.notes, data, count, who=WHO):
+        write_text(thresholds, threshold_csv(info))
+    if seen := seen_warning(saved.notes, data, count):
         say_warning(seen, "report")
     if as_json:
         files = {"report": str(out)} | ({} if thresholds is None else {"table": str(thresholds)})

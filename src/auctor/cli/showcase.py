@@ -222,9 +222,7 @@ def measured(
     return rows
 
 
-def show_report(
-    table: ShowTable, goal: ShownMetric, seed: int, *, who: str = "show_report"
-) -> ReportInfo:
+def show_report(table: ShowTable, goal: ShownMetric, seed: int) -> ReportInfo:
     """The report of our model for a metric, trained on half of the rows, measured on the others.
 
     Parameters
@@ -233,15 +231,13 @@ def show_report(
     goal : ShownMetric
     seed : int
         Random seed of the halves, the folds and the intervals.
-    who : str
-        Name used in error messages.
     """
     # One split into halves: the report shows a single model, unlike the cross-validated tables.
     half, other = next(stratified_folds(table.hit.astype(np.int64), 2, seed))
     train, test = table.matrix[half], table.matrix[other]
     start = time.perf_counter()
-    rows = Rows(as_matrix(train, who=who), *encode(who, table.hit[half], None))
-    fitted = train_model(who, SearchParameters(goal.metric, random_state=seed), rows)
+    rows = Rows(as_matrix(train), *encode(table.hit[half], None))
+    fitted = train_model(SearchParameters(goal.metric, random_state=seed), rows)
     seconds = time.perf_counter() - start
     model, search = fitted.model, fitted.search
     assert search is not None
@@ -272,7 +268,6 @@ def show_report(
         Schema.of((Column(name, "number") for name in table.columns), None),
         told,
         data=data,
-        who=who,
     )
 
 

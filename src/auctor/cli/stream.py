@@ -34,7 +34,6 @@ from auctor.cli.output import INTERRUPTED, echo_json, say_lost
 from auctor.cli.parameters import settings
 from auctor.cli.reading import read_options
 from auctor.cli.stream_output import (
-    WHO,
     print_summary,
     say_interrupted,
     summarise,
@@ -154,14 +153,14 @@ def stream(
 
     model = _make_model(ctx.params)
     _check_out(out)
-    check_outputs(WHO, [out, checkpoint], [*(data or ()), config])
-    columns = SeenColumns(WHO)
-    chunks = columns.watching(stream_rows(_source(data), read_options(ctx, WHO, check=True)))
+    check_outputs([out, checkpoint], [*(data or ()), config])
+    columns = SeenColumns()
+    chunks = columns.watching(stream_rows(_source(data), read_options(ctx, check=True)))
     result, interrupted = _learn(model, chunks, ctx.params)
     if interrupted and not hasattr(model, "classes_"):  # before the first row was learned
         say_interrupted(0, checkpoint, None)
         raise typer.Exit(INTERRUPTED)
-    model.classes_ = tidy_labels(model.classes_, who=WHO)
+    model.classes_ = tidy_labels(model.classes_)
     summary = summarise(model, learner, result, checkpoint, out) | lost_rows(columns.lost)
     if out is not None:
         write_model(out, model, summary, columns.schema(model), command_line(ctx))
@@ -183,13 +182,12 @@ def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
 
     if options["metric"] != "auc":
         raise ParameterError(
-            WHO,
-            needs="{option}, the only metric that streams are learned for",
+            "{option}, the only metric that streams are learned for",
             got=options["metric"],
             todo="Use auctor train for other metrics.",
             option=Option("metric", "auc"),
         )
-    check_choice(WHO, "missing", options["missing"], MISSING)
+    check_choice("missing", options["missing"], MISSING)
     # Any other rule than skip fills missing values before the learner sees them.
     params = {
         "grow": options["grow"],
@@ -197,9 +195,9 @@ def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
     }
     if options["strength"] is not None:
         params["strength"] = options["strength"]
-    others = settings(WHO, options["settings"])
+    others = settings(options["settings"])
     try:
-        return make_learner(options["learner"], params | others, who=WHO)
+        return make_learner(options["learner"], params | others)
     except ParameterError as error:
         # Parameters that were given by --set are shown as entries of it.
         shown = [
@@ -241,24 +239,20 @@ def _source(data: list[str] | None) -> str | list[str]:
     if data:
         return data
     if sys.stdin.isatty():
-        raise DataError(WHO, needs="rows on standard input", got="a terminal", todo="Pass a file.")
+        raise DataError("rows on standard input", got="a terminal", todo="Pass a file.")
     return "-"
 
 
 def _classes(text: str | None) -> list[Any] | None:
     """The labels of ``--classes``, as numbers if both are numbers."""
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
 
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or parts[0] == parts[1]:
         raise ParameterError(
-            WHO,
-            needs="{option} A,B",
-            got=f"{text!r}",
-            todo="Pass two different labels.",
-            option=Option("classes", bare=True),
+            "{option} A,B", got=f"{text!r}", todo="Pass two different labels.", option="classes"
         )
     try:
         return [float(part) for part in parts]
@@ -268,20 +262,19 @@ def _classes(text: str | None) -> list[Any] | None:
 
 def _check_out(out: Path | None) -> None:
     """Refuse a file that cannot be written, before any row is read."""
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
     from auctor.core.files import check_destination
 
     if out is None:
         return
     if out.suffix not in (".auctor", ".json", ".npz"):
         raise ParameterError(
-            WHO,
-            needs="{option} with a name that ends in .auctor, .json or .npz",
+            "{option} with a name that ends in .auctor, .json or .npz",
             got=out,
             todo="Add the ending.",
-            option=Option("out", bare=True),
+            option="out",
         )
-    check_destination(out, who=WHO)
+    check_destination(out)
 
 
 def _progress_line() -> Callable[[StreamProgress], None] | None:

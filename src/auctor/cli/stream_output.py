@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from auctor.streaming.run import StreamProgress
     from auctor.tables.schema import Schema
 
-WHO = "auctor stream"
-
 
 def say_interrupted(rows: int, checkpoint: Path | None, out: Path | None) -> None:
     """Say after how many rows the stream was interrupted, and which files were written."""
@@ -80,11 +78,11 @@ def write_model(
     coef, intercept = model.coef_[0], float(model.intercept_[0])
     if out.suffix == ".json":
         whole = {**meta, "intercept": intercept, "coef": coef.tolist()}
-        write_bytes(out, json.dumps(whole, allow_nan=False).encode(), who=WHO)
+        write_bytes(out, json.dumps(whole, allow_nan=False).encode())
         return
     file = io.BytesIO()
     np.savez(file, coef=coef, intercept=np.array(intercept), meta=np.array(json.dumps(meta)))
-    write_bytes(out, file.getvalue(), who=WHO)
+    write_bytes(out, file.getvalue())
 
 
 def print_summary(summary: dict[str, Any]) -> None:

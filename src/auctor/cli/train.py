@@ -71,7 +71,7 @@ from auctor.cli.train_shards import (
     refuse_others,
     train_on_shards,
 )
-from auctor.cli.train_table import WHO, TableJob, train_table
+from auctor.cli.train_table import TableJob, train_table
 from auctor.core.files import check_destination
 
 
@@ -145,11 +145,11 @@ def train(
     """
     for path in (out, report):
         if path is not None:
-            check_destination(path, who=WHO)
-    check_outputs(WHO, [out, report, checkpoint], [data, test, config])
-    check_page(WHO, report)
-    check_other(WHO, data, test)
-    table = table_parameters(WHO, ctx.params)
+            check_destination(path)
+    check_outputs([out, report, checkpoint], [data, test, config])
+    check_page(report)
+    check_other(data, test)
+    table = table_parameters(ctx.params)
     command, slices = command_line(ctx), tuple(slice or ())
     if is_shards(data):
         others = {"test": test, "report": report, "slice": slice}
@@ -158,7 +158,7 @@ def train(
                           as_json, quiet)  # fmt: skip
         return train_on_shards(shards, table)
     refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
-    reading = read_options(ctx, WHO, missing=table.missing_rule(), check=True)
+    reading = read_options(ctx, missing=table.missing_rule(), check=True)
     job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,
                    command, slices, baselines)  # fmt: skip
     screen = None if as_json or quiet else console()

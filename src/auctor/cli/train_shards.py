@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from auctor.fit.fitted import FittedClassifier
     from auctor.linear.table_parameters import TableParameters
 
-WHO = "auctor train"
 #: Bytes of each unit of size.
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 #: Memory for the rows that are read ahead, where no --memory is given. Set by hand.
@@ -71,16 +70,15 @@ def n_bytes(text: str) -> int:
     >>> n_bytes("2GB"), n_bytes("1.5 kB"), n_bytes("300")
     (2000000000, 1500, 300)
     """
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
 
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", text.lower())
     if found is None:
         raise ParameterError(
-            WHO,
-            needs="{option} as a number and a unit",
+            "{option} as a number and a unit",
             got=repr(text),
             todo="Write, for example, 2GB.",
-            option=Option("memory", bare=True),
+            option="memory",
         )
     return int(float(found[1]) * UNITS[found[2]])
 
@@ -110,9 +108,7 @@ def _refuse(given: dict[str, Any], needs: str, got: str, todo: str) -> None:
 
     refused = [Option(name, value) for name, value in given.items() if value]
     if refused:
-        raise ParameterError(
-            WHO, needs=f"{needs} for {{option}}", got=got, todo=todo, option=refused[0]
-        )
+        raise ParameterError(f"{needs} for {{option}}", got=got, todo=todo, option=refused[0])
 
 
 def train_on_shards(job: ShardJob, table: TableParameters) -> None:
@@ -124,7 +120,7 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
 
     refuse_others({"calibrate": table.calibrate})
     data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD))
-    given = shard_parameters(WHO, table, data, positive=job.positive, scale=job.standardise)
+    given = shard_parameters(table, data, positive=job.positive, scale=job.standardise)
     if table.strength == "auto":
         say(
             f"strength {given.strength:g} is used: choosing it would take many passes over the "
@@ -140,7 +136,7 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
             say(f"{'; '.join([f'resuming from {job.checkpoint}', *other])}.")
     warned: list[Warning] = []
     with gathered(warned):
-        fitted = train_shards(WHO, given, data, checkpoint)
+        fitted = train_shards(given, data, checkpoint)
     for one in [*warned, *fitted.warnings]:
         say_warning(one, "train")
     found = _summary(job, fitted, data, time.perf_counter() - start)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from auctor.linear.table_parameters import TableParameters
     from auctor.tables.options import ReadOptions
 
-WHO = "auctor train"
-
 
 class TableJob(NamedTuple):
     """Which file to train on, how to read, split and scale it, and where to write the results."""
@@ -88,7 +86,7 @@ def _train(
         n_printed = _print_warnings(map(_in_cli_words, warned))
         progress.stage(f"fitting {parts.train.shape[0]:,} rows")
         run = fit_model(
-            model_parameters(WHO, table, parts.schema),
+            model_parameters(table, parts.schema),
             parts,
             scale=job.standardise,
             progress=progress,
@@ -96,7 +94,6 @@ def _train(
             command=job.command,
             word=_in_cli_words,
             warned=warned,
-            who=WHO,
         )
         progress.stage("measuring")
         found = page = None
@@ -108,7 +105,7 @@ def _train(
             _save(job, table, run, found)
             saved = True
         if job.report is not None and page is not None:
-            write_text(job.report, page, who=WHO)
+            write_text(job.report, page)
     except KeyboardInterrupt:
         progress.close()
         kept = f"the model is saved in {job.out}" if saved else "nothing was written"
@@ -134,7 +131,7 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
         progress.stage(f"reading {job.data}")
         table = read_file(job.data, job.reading)
         progress.close()
-        labels = check_labels(table, job.data, who=WHO)
+        labels = check_labels(table, job.data)
         if job.report is not None:
             check_two(labels, job.data)
         if screen is not None:
@@ -145,7 +142,7 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
             progress.stage(f"reading {job.test}")
             test = read_file(job.test, job.reading.by_schema(table.schema))
             progress.close()
-            warned += lost_warnings(WHO, test.lost, test.matrix.shape[0])
+            warned += lost_warnings(test.lost, test.matrix.shape[0])
         parts = prepare(
             table,
             test,
@@ -153,7 +150,6 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
             seed=job.seed,
             pos_label=job.positive,
             source=job.data,
-            who=WHO,
         )
         if screen is not None and parts.pos_label is not None:
             show_positive(screen, parts.pos_label)
@@ -177,10 +173,10 @@ def _count_rows(
     from auctor.fit.batch import counted_rows, for_parts
 
     n_rows = _n_rows(job, parts)
-    counts = counted_rows(WHO, table.metric, n_rows, parts.test_codes == parts.positive)
+    counts = counted_rows(table.metric, n_rows, parts.test_codes == parts.positive)
     if counts is not None and parts.classes.size == 2:
         warned.append(counts)
-    return for_parts(WHO, table, n_rows)
+    return for_parts(table, n_rows)
 
 
 def _save(
@@ -214,8 +210,7 @@ def slice_columns(
 
     if slices and report is None:
         raise ParameterError(
-            WHO,
-            needs="{option} FILE to show the metrics for each value of a column",
+            "{option} FILE to show the metrics for each value of a column",
             got="{option2} alone",
             todo="Add {option}, or drop {option2}.",
             option=(Option("report", bare=True), Option("slice", bare=True)),
@@ -263,8 +258,7 @@ def check_two(labels: Array, source: str) -> None:
     count = np.unique(labels).size
     if count > 2:
         raise DataError(
-            WHO,
-            needs="two classes to write a report",
+            "two classes to write a report",
             got=f"{count} in {source}",
             todo="Drop {option}.",
             option="report",

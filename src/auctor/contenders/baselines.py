@@ -13,7 +13,7 @@ from auctor.additive.model import AdditiveModel
 from auctor.contenders.constant import constant_contender
 from auctor.contenders.ours import log_loss_contender
 from auctor.contenders.trees import scikit_learn_trees
-from auctor.core.errors import AuctorError
+from auctor.core.errors import AuctorError, speaks_as
 from auctor.core.types import Array
 from auctor.data import as_matrix
 from auctor.data.matrices import is_dense
@@ -24,7 +24,6 @@ from auctor.evaluate.verdict import TREES
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel
 
-WHO = "baselines"
 #: Penalties that the log-loss baseline can have; it has the first one for any other penalty.
 PENALTIES = ("l2", "l1", "elastic_net")
 #: Columns beyond which a report has no boosted trees, whose time grows with the columns. Set by
@@ -48,6 +47,7 @@ def baseline_contenders() -> dict[str, Contender]:
     }
 
 
+@speaks_as("baselines")
 def baselines(
     model: LinearModel,
     params: Mapping[str, Any],
@@ -102,7 +102,7 @@ def baselines(
     if isinstance(model, AdditiveModel):  # it accepts missing numbers, the baselines do not
         fill = SimpleImputer(keep_empty_features=True).fit(train)
         train, test = fill.transform(train), fill.transform(test)
-    train, test = as_matrix(train, who=WHO), as_matrix(test, who=WHO)
+    train, test = as_matrix(train), as_matrix(test)
     # The part with its folds and strengths is made once, on first use, for all baselines.
     scaling = column_scaling(train, centre=is_dense(train))
     part, held = None, scaling.apply(test)
@@ -124,7 +124,7 @@ def baselines(
     return found
 
 
-def untrained(metric: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Rival]:
+def untrained(metric: Any, hit: Array, needed: str) -> list[Rival]:
     """Baselines for a report without training rows: only the constant score has numbers.
 
     Parameters
@@ -135,8 +135,6 @@ def untrained(metric: Any, hit: Array, needed: str, *, who: str = WHO) -> list[R
         Which of the measured rows are positive; the constant is the best one for them.
     needed : str
         Text on what the other baselines need.
-    who : str
-        Name used in error messages.
 
     Examples
     --------
@@ -144,7 +142,7 @@ def untrained(metric: Any, hit: Array, needed: str, *, who: str = WHO) -> list[R
     >>> untrained("error", hit, "")[0].scores.tolist()
     [-1.0, -1.0, -1.0, -1.0]
     """
-    chosen = resolve_metric(who, metric, "auto")
+    chosen = resolve_metric(metric, "auto")
     share = float(np.mean(hit))
     # Predict all rows positive, none, or the log-odds of the share of positives.
     scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from auctor.core.errors import ConvergenceWarning
+from auctor.core.errors import ConvergenceWarning, speaks_as
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray
-from auctor.evaluate.contest import OURS, WHO, Contender, Rules, TunedContender, TuningRows, tuned
+from auctor.evaluate.contest import OURS, Contender, Rules, TunedContender, TuningRows, tuned
 from auctor.fit.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
 from auctor.fit.registry import known
 from auctor.fit.threshold import unweighted_cut
@@ -17,19 +17,20 @@ from auctor.linear.search import MetricClassifierCV
 from auctor.solvers.registry import SOLVERS
 
 
+@speaks_as("contest")
 def our_contenders(
     metric: str, surrogates: list[str] | None = None, solvers: list[str] | None = None
 ) -> list[Contender]:
     """The metric with each surrogate and solver, then log-loss if none of these is logistic."""
     # Unknown metrics, surrogates and solvers raise here, before anything is trained.
-    name, _ = parse(WHO, "metric", ALIASES.get(metric, metric))
-    resolve_metric(WHO, metric, "auto")
+    name, _ = parse("metric", ALIASES.get(metric, metric))
+    resolve_metric(metric, "auto")
     pairs = [(metric, surrogate) for surrogate in surrogates or METRICS[name].surrogates]
-    trained = {type(resolve_metric(WHO, *pair).loss) for pair in pairs}
+    trained = {type(resolve_metric(*pair).loss) for pair in pairs}
     for solver in solvers or ():
-        known(WHO, "solver", solver, {"auto": None, **SOLVERS})
+        known("solver", solver, {"auto": None, **SOLVERS})
     plain = ("log_loss", "logistic")
-    if not surrogates and type(resolve_metric(WHO, *plain).loss) not in trained:
+    if not surrogates and type(resolve_metric(*plain).loss) not in trained:
         pairs.append(plain)
     return [
         Contender(

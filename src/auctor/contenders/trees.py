@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning as TheirWarning
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 from auctor.data.matrices import dense_array, is_dense
-from auctor.evaluate.contest import THEIRS, WHO, Contender, Rules, TunedContender, TuningRows
+from auctor.evaluate.contest import THEIRS, Contender, Rules, TunedContender, TuningRows
 from auctor.evaluate.verdict import TREES
 from auctor.fit.threshold import unweighted_threshold
 
@@ -68,8 +68,7 @@ def _dense(matrix: Any) -> FloatArray:
         return np.asarray(matrix)
     if math.prod(matrix.shape) > MOST_ENTRIES:
         raise DataError(
-            WHO,
-            needs=f"at most {MOST_ENTRIES:,} entries to grow trees",
+            f"at most {MOST_ENTRIES:,} entries to grow trees",
             got=f"{math.prod(matrix.shape):,}",
             todo="Use fewer columns.",
         )

@@ -48,7 +48,6 @@ def write_archive(
     meta: dict[str, Any],
     arrays: dict[str, Array],
     *,
-    who: str,
     kind: str = "model",
 ) -> None:
     """Write a description, which includes its ``format``, and arrays to a file.
@@ -63,12 +62,12 @@ def write_archive(
         content = io.BytesIO()
         np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
         members[f"{FOLDERS[kind]}/{name}.npy"] = content.getvalue()
-    with replacing(path, who=who) as file:
+    with replacing(path) as file:
         write_members(file, members)
 
 
 def read_archive(
-    path: AnyPath, *, who: str, format: int, kind: str = "model"
+    path: AnyPath, *, format: int, kind: str = "model"
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Description and arrays of a file, after its checksum was verified.
 
@@ -77,19 +76,19 @@ def read_archive(
     try:
         members = _members(Path(path))
         meta = parse_json(members.get(_META, b""))
-        _check_format(meta, path, who, format, kind)
+        _check_format(meta, path, format, kind)
         if members.pop(_CHECKSUM, b"") != _digest(members):
             raise ValueError("a wrong checksum")
     except DataError:
         raise
     except FileNotFoundError as error:
-        raise DataError(who, needs="a file", got=path, todo="Check the path.") from error
+        raise DataError("a file", got=path, todo="Check the path.") from error
     except (OSError, EOFError, RuntimeError, NotImplementedError, MemoryError) as error:
-        raise broken(path, who, str(error)) from error
+        raise broken(path, str(error)) from error
     except zipfile.BadZipFile as error:
-        raise broken(path, who, "a file of another kind, or a part of one,") from error
+        raise broken(path, "a file of another kind, or a part of one,") from error
     except (ValueError, struct.error) as error:
-        raise broken(path, who, str(error)) from error
+        raise broken(path, str(error)) from error
     # The checksum is right; the description must also agree with the arrays.
     try:
         del members[_META]
@@ -101,7 +100,7 @@ def read_archive(
             if meta["arrays"][name] != [array.dtype.str, list(array.shape)]:
                 raise ValueError(f"an array {name} of {array.dtype} and shape {array.shape}")
     except (KeyError, TypeError, ValueError, MemoryError) as error:
-        raise broken(path, who, f"an incomplete description ({error!r})") from error
+        raise broken(path, f"an incomplete description ({error!r})") from error
     return meta, arrays
 
 
@@ -112,12 +111,11 @@ def write_members(file: BinaryIO, members: dict[str, bytes]) -> None:
             archive.writestr(zipfile.ZipInfo(name), content)
 
 
-def broken(path: AnyPath, who: str, what: str) -> DataError:
+def broken(path: AnyPath, what: str) -> DataError:
     """The error for a damaged file; ``what`` says what was found in it."""
     what = " ".join(what.split())[:300]
     return DataError(
-        who,
-        needs="a whole file that auctor wrote",
+        "a whole file that auctor wrote",
         got=f"{what} in {path}",
         todo="Write the file again, or pass another one.",
     )
@@ -141,25 +139,20 @@ def parse_json(content: bytes) -> Any:
     return value
 
 
-def _check_format(meta: Any, path: AnyPath, who: str, known: int, kind: str) -> None:
+def _check_format(meta: Any, path: AnyPath, known: int, kind: str) -> None:
     found = meta.get("format") if isinstance(meta, dict) else None
     if type(found) is not int or found < 1 or not isinstance(meta.get("version"), str):
         raise ValueError("an incomplete description (no format and version)")
     # A description without a kind is that of a checkpoint.
     of = meta.get("kind", "checkpoint")
     if of != kind:
-        raise DataError(
-            who, needs=f"a {kind}", got=f"a {str(of)[:40]} in {path}", todo="Pass another file."
-        )
+        raise DataError(f"a {kind}", got=f"a {str(of)[:40]} in {path}", todo="Pass another file.")
     if found != known:
         raise DataError(
-            needs=f"format {known}",
-            got=(
-                f"{found} in {path}, written by auctor {meta['version'][:40]}, while this "
-                f"is auctor {__version__}"
-            ),
+            f"format {known}",
+            got=f"{found} in {path}, written by auctor {meta['version'][:40]}, while this "
+            f"is auctor {__version__}",
             todo="Update auctor." if found > known else OLDER[kind],
-            part=who,
         )
 
 

@@ -23,10 +23,10 @@ class Kind(NamedTuple):
     def lacks(self, part: object, words: str) -> IncompatibleError:
         """The error of a part that does not have what was asked of it."""
         return IncompatibleError(
-            "The solver",
-            needs=words,
+            words,
             got=self.shown(part),
             todo=f"Use another solver, or {self.instead}.",
+            part="The solver",
         )
 
 

@@ -14,7 +14,6 @@ from auctor.core.types import FloatArray
 
 
 def check_real(
-    who: str,
     name: str,
     value: object,
     *,
@@ -28,8 +27,6 @@ def check_real(
 
     Parameters
     ----------
-    who : str
-        The function or class that needs the number.
     name : str
         The parameter; with ``of``, a part of that parameter, such as the k of a metric.
     value : object
@@ -42,10 +39,10 @@ def check_real(
 
     Examples
     --------
-    >>> check_real("L1", "strength", -1, low=0.0)
+    >>> check_real("strength", -1, low=0.0)
     Traceback (most recent call last):
         ...
-    auctor.core.errors.ParameterError: L1 needs strength in [0, inf); got -1. Pass a value in that range.
+    auctor.core.errors.ParameterError: auctor needs strength in [0, inf); got -1. Pass a value in that range.
     """  # noqa: E501
     ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if ok:
@@ -58,8 +55,7 @@ def check_real(
         left = "(" if open_low or low == -math.inf else "["
         right = ")" if open_high or high == math.inf else "]"
         raise ParameterError(
-            who,
-            needs=f"{'{option}' if of is None else f'{name} of {{option}}'} in "
+            f"{'{option}' if of is None else f'{name} of {{option}}'} in "
             f"{left}{low:g}, {high:g}{right}",
             got=f"{value!r}",
             todo="Pass a value in that range.",
@@ -68,15 +64,14 @@ def check_real(
     return number
 
 
-def check_int(who: str, name: str, value: object, *, low: int = 0) -> int:
+def check_int(name: str, value: object, *, low: int = 0) -> int:
     """Return ``value`` as an int of at least ``low``, or raise ``ParameterError``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         raise ParameterError(
-            who,
-            needs=f"{{option}} to be an integer of at least {low}",
+            f"{{option}} to be an integer of at least {low}",
             got=f"{value!r}",
             todo="Pass such an integer.",
-            option=Option(name, bare=True),
+            option=name,
         )
     return int(value)
 
@@ -93,72 +88,65 @@ def meant(name: object, names: Iterable[str]) -> str:
     return f"Did you mean {close[0]!r}? " if close else ""
 
 
-def check_choice(who: str, name: str, value: object, choices: tuple[str, ...]) -> str:
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise ``ParameterError``."""
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(
-            who,
-            needs=f"{{option}} to be one of {', '.join(map(repr, choices))}",
+            f"{{option}} to be one of {', '.join(map(repr, choices))}",
             got=f"{value!r}",
             todo=f"{meant(value, choices)}Pass one of these.",
-            option=Option(name, bare=True),
+            option=name,
         )
     return value
 
 
-def check_vector(who: str, name: str, value: object, *, size: int | None = None) -> FloatArray:
+def check_vector(name: str, value: object, *, size: int | None = None) -> FloatArray:
     """Return ``value`` as a finite one-dimensional float64 array, or raise ``DataError``."""
-    array = _numbers(who, name, value)
+    array = _numbers(name, value)
     if array.ndim != 1 or (size is not None and array.shape[0] != size):
         wanted = "one dimension" if size is None else f"shape ({size},)"
         raise DataError(
-            who,
-            needs=f"{{option}} with {wanted}",
+            f"{{option}} with {wanted}",
             got=f"shape {array.shape}",
             todo="Pass one value per entry.",
-            option=Option(name, bare=True),
+            option=name,
         )
-    _check_finite(who, name, array)
+    _check_finite(name, array)
     return array
 
 
-def check_matrix(
-    who: str, name: str, value: object, *, columns: int, rows: int | None = None
-) -> FloatArray:
+def check_matrix(name: str, value: object, *, columns: int, rows: int | None = None) -> FloatArray:
     """Return ``value`` as a finite float64 matrix of that size, or raise ``DataError``."""
-    array = _numbers(who, name, value)
+    array = _numbers(name, value)
     if array.ndim != 2 or array.shape != (array.shape[0] if rows is None else rows, columns):
         wanted = f"({'rows' if rows is None else rows}, {columns})"
         raise DataError(
-            who,
-            needs=f"{{option}} of shape {wanted}",
+            f"{{option}} of shape {wanted}",
             got=f"shape {array.shape}",
             todo=f"Pass {columns} numbers in every row.",
-            option=Option(name, bare=True),
+            option=name,
         )
-    _check_finite(who, name, array)
+    _check_finite(name, array)
     return array
 
 
-def _numbers(who: str, name: str, value: object) -> FloatArray:
+def _numbers(name: str, value: object) -> FloatArray:
     try:
         return np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            who,
-            needs="{option} to be numbers",
+            "{option} to be numbers",
             got=f"{type(value).__name__}",
             todo="Pass a numeric array.",
-            option=Option(name, bare=True),
+            option=name,
         ) from error
 
 
-def _check_finite(who: str, name: str, array: FloatArray) -> None:
+def _check_finite(name: str, array: FloatArray) -> None:
     if not np.isfinite(array).all():
         raise DataError(
-            who,
-            needs="{option} to be finite",
+            "{option} to be finite",
             got="NaN or infinity",
             todo="Remove or replace them.",
-            option=Option(name, bare=True),
+            option=name,
         )

@@ -100,8 +100,7 @@ class Codec:
         name = next((name for name, part in known if part is kind), None)
         if name is None:
             raise ParameterError(
-                "save",
-                needs=f"{where} to be plain values, arrays or parts of auctor",
+                f"{where} to be plain values, arrays or parts of auctor",
                 got=f"{_short(value)}",
                 todo="Set another value with set_params.",
             )
@@ -135,8 +134,7 @@ class Codec:
             good = False
         if not good:
             raise ParameterError(
-                "save",
-                needs=f"{where} to be numbers or text",
+                f"{where} to be numbers or text",
                 got=f"{_short(array)}",
                 todo="Convert it to numbers or text first.",
             )

@@ -24,9 +24,10 @@ separately, so that Python and the command line can each show them in the words 
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import partial, wraps
 from pathlib import Path
@@ -39,7 +40,7 @@ M = TypeVar("M", bound="Message")
 _caller: ContextVar[str | None] = ContextVar("auctor_caller", default=None)
 
 #: Folder of this package: a warning points at the first line outside of it.
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 class Option(NamedTuple):
@@ -96,22 +97,14 @@ class Message(Exception):
 
     def __init__(
         self,
-        *old: Any,
         needs: str | None = None,
+        *,
         got: object = None,
         todo: str | None = None,
         option: str | Option | tuple[str | Option, ...] = (),
         does: str | None = None,
         part: str | None = None,
     ) -> None:
-        # The former order (who, needs, got, todo, option, does), until every call is rewritten.
-        if len(old) > 1 or (old and (needs is not None or does is not None)):
-            parts = dict(zip(("needs", "got", "todo", "option", "does"), old[1:], strict=False))
-            part, needs, got = old[0], parts.get("needs", needs), parts.get("got", got)
-            todo, option = parts.get("todo", todo), parts.get("option", option)
-            does = parts.get("does", does)
-        elif old:
-            (needs,) = old
         if (needs is None) == (does is None):
             raise TypeError("A message says either what is needed (needs) or what is done (does).")
         options = (option,) if isinstance(option, str | Option) else option
@@ -120,12 +113,10 @@ class Message(Exception):
         self.who = part or _caller.get()
         super().__init__(self.render())
 
-    def render(
-        self,
-        who: Callable[[str], str] = str,
-        option: Callable[[Option], str] = Option.in_python,
-    ) -> str:
-        """The message as text, with its name and parameters as ``who`` and ``option`` show them.
+    def render(self, option: Callable[[Option], str] = Option.in_python) -> str:
+        """The message as text, with parameters as ``option`` shows them.
+
+        What is needed names a parameter, and what to do shows how to pass it.
 
         Examples
         --------
@@ -134,24 +125,23 @@ class Message(Exception):
         ...     warning = DataWarning(does="rounds whole numbers beyond 2^53")
         >>> str(error)
         'read_table needs a label; got none. Pass label=.'
-        >>> error.render(option=lambda option: f"--{option.name}")
+        >>> error.render(lambda option: f"--{option.name}")
         'read_table needs a label; got none. Pass --label.'
         >>> str(warning)
         'read_table rounds whole numbers beyond 2^53'
         >>> str(DataError("a label"))
-        'Needs a label'
+        'auctor needs a label'
         """
-        text = self.does if self.needs is None else f"needs {self.needs}"
-        assert text is not None
-        text = f"{text[:1].upper()}{text[1:]}" if self.who is None else f"{who(self.who)} {text}"
+        text = f"{self.who or 'auctor'} {self.does or f'needs {self.needs}'}"
         if self.got is not None:
             text += f"; got {self.got}"
-        if self.todo is not None:
-            text += f"{'' if text.endswith('.') else '.'} {self.todo}"
+        todo = "" if self.todo is None else f"{'' if text.endswith('.') else '.'} {self.todo}"
         # The first parameter is {option}, later ones are {option2}, {option3}, ...
         for number, one in enumerate(self.options, start=1):
-            text = text.replace("{option}" if number == 1 else f"{{option{number}}}", option(one))
-        return text
+            place = "{option}" if number == 1 else f"{{option{number}}}"
+            named = one if one.value is not None else one._replace(bare=True)
+            text, todo = text.replace(place, option(named)), todo.replace(place, option(one))
+        return text + todo
 
     def bear(self, who: str) -> None:
         """Take the name of the call that the message leaves, unless it has one."""
@@ -198,7 +188,7 @@ def speaking(name: str | None) -> Iterator[None]:
 def speaks(method: F) -> F:
     """Decorate a public method: messages made while it runs name the class of its object.
 
-    Of nested calls the outermost is named.
+    Of nested calls the outermost is named: it is what the user called.
 
     Examples
     --------
@@ -213,7 +203,25 @@ def speaks(method: F) -> F:
         ...
     auctor.core.errors.DataError: Scale2 needs rows; got 0
     """
-    return _named(method, lambda self, *_, **__: type(self).__name__)
+    return _named(method, _class_of)
+
+
+def speaks_for_itself(method: F) -> F:
+    """Decorate a method of a loss, a penalty or a solver, which is named whoever calls it."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        token = _caller.set(_class_of(self))
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _caller.reset(token)
+
+    return cast("F", call)
+
+
+def _class_of(self: Any, *_: Any, **__: Any) -> str:
+    return self.__name__ if isinstance(self, type) else type(self).__name__
 
 
 def speaks_as(name: str) -> Callable[[F], F]:
@@ -234,13 +242,13 @@ def _named(function: F, name_of: Callable[..., str]) -> F:
     @wraps(function)
     def steps(*args: Any, **kwargs: Any) -> Iterator[Any]:
         name, ended = name_of(*args, **kwargs), object()
-        iterator = function(*args, **kwargs)
-        while True:
-            with speaking(name):
-                item = next(iterator, ended)
-            if item is ended:
-                return
-            yield item
+        with closing(function(*args, **kwargs)) as iterator:
+            while True:
+                with speaking(name):
+                    item = next(iterator, ended)
+                if item is ended:
+                    return
+                yield item
 
     return cast("F", steps if inspect.isgeneratorfunction(function) else call)
 

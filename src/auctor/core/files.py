@@ -22,15 +22,15 @@ except ImportError:  # Windows: files are not locked there
 AnyPath: TypeAlias = str | os.PathLike[str]
 
 
-def check_destination(path: AnyPath, *, who: str) -> Path:
+def check_destination(path: AnyPath) -> Path:
     """Return the path, or raise before any work if it cannot be written.
 
     Examples
     --------
-    >>> check_destination("no/such/folder/a.html", who="auctor demo")
+    >>> check_destination("no/such/folder/a.html")
     Traceback (most recent call last):
         ...
-    auctor.core.errors.ParameterError: auctor demo needs an existing folder to write to; got no/such/folder. Create it or pass another path.
+    auctor.core.errors.ParameterError: auctor needs an existing folder to write to; got no/such/folder. Create it or pass another path.
     """  # noqa: E501
     path = Path(path)
     folder = _target(path).parent
@@ -41,40 +41,33 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
         pass
     except (OSError, ValueError) as error:  # too long, or with a null byte
         raise ParameterError(
-            who,
-            needs="a file name that the system accepts",
+            "a file name that the system accepts",
             got=f"{str(path)[:80]!r}",
             todo="Pass another path.",
         ) from error
     if not folder.is_dir():
         raise ParameterError(
-            who,
-            needs="an existing folder to write to",
-            got=folder,
-            todo="Create it or pass another path.",
+            "an existing folder to write to", got=folder, todo="Create it or pass another path."
         )
     if path.is_dir():
         raise ParameterError(
-            who, needs="a file to write to", got=f"the folder {path}", todo="Add a file name."
+            "a file to write to", got=f"the folder {path}", todo="Add a file name."
         )
     if path.exists() and not path.is_file():
         raise ParameterError(
-            who,
-            needs="a regular file to write to",
+            "a regular file to write to",
             got=f"{path}, a device or a pipe",
             todo="Pass another path.",
         )
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ParameterError(
-            who, needs="a folder it may write to", got=folder, todo="Pass another path."
-        )
+        raise ParameterError("a folder it may write to", got=folder, todo="Pass another path.")
     # The permissions may say yes and the file system no: try.
     try:
         beside = _temporary_name(_target(path))
         beside.touch(exist_ok=False)
         beside.unlink(missing_ok=True)
     except OSError as error:
-        raise _unwritable(path, error, who) from error
+        raise _unwritable(path, error) from error
     return path
 
 
@@ -100,24 +93,21 @@ def _temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
 
 
-def _unwritable(path: Path, error: OSError, who: str) -> ParameterError:
+def _unwritable(path: Path, error: OSError) -> ParameterError:
     advice = "Free some space or pass" if error.errno == errno.ENOSPC else "Pass"
     return ParameterError(
-        who,
-        needs=f"to write {path}",
-        got=f"{error.strerror or error}",
-        todo=f"{advice} another path.",
+        f"to write {path}", got=f"{error.strerror or error}", todo=f"{advice} another path."
     )
 
 
 @contextmanager
-def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
+def replacing(path: AnyPath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` at the end of the block.
 
     A reader sees the old content or the new one, never a part, even after a crash. If the block
     fails, the temporary file is removed and ``path`` is unchanged.
     """
-    path = _target(check_destination(path, who=who))
+    path = _target(check_destination(path))
     remove_leftovers(path)
     try:
         file, temporary = _temporary_file(path)
@@ -134,7 +124,7 @@ def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise _unwritable(path, error, who) from error
+        raise _unwritable(path, error) from error
     _sync_folder(path.parent)
 
 
@@ -172,9 +162,9 @@ def _lock(handle: int, path: Path) -> bool:
 
 
 @contextmanager
-def sole_writer(path: AnyPath, *, who: str) -> Iterator[None]:
+def sole_writer(path: AnyPath) -> Iterator[None]:
     """Refuse, before any work, to write a file that another program or thread is writing."""
-    path = _target(check_destination(path, who=who))
+    path = _target(check_destination(path))
     remove_leftovers(path)
     beside = path.with_name(f".{path.name}.lock")
     handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
@@ -193,17 +183,17 @@ def sole_writer(path: AnyPath, *, who: str) -> Iterator[None]:
         os.close(handle)
 
 
-def write_bytes(path: AnyPath, data: bytes | Iterable[bytes], *, who: str) -> None:
+def write_bytes(path: AnyPath, data: bytes | Iterable[bytes]) -> None:
     """Write a file atomically, from bytes or from an iterable of bytes."""
-    with replacing(path, who=who) as file:
+    with replacing(path) as file:
         for part in (data,) if isinstance(data, bytes) else data:
             file.write(part)
 
 
-def write_text(path: AnyPath, text: str, *, who: str) -> None:
+def write_text(path: AnyPath, text: str) -> None:
     """Write a text file atomically, as UTF-8; what that cannot encode is written as its escape."""
     # Names of files that are not UTF-8 have halves of surrogate pairs.
-    write_bytes(path, text.encode("utf-8", "backslashreplace"), who=who)
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def remove_leftovers(path: Path) -> None:

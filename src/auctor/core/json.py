@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.errors import ParameterError
 
 
-def as_json(value: Any, *, who: str = "auctor", where: str = "a value") -> Any:
+def as_json(value: Any, *, where: str = "a value") -> Any:
     """Convert a value to dictionaries, lists, text, booleans, finite numbers and None.
 
     NaN and infinity become None; tuples and arrays become lists, named tuples dictionaries, and
@@ -21,8 +21,8 @@ def as_json(value: Any, *, who: str = "auctor", where: str = "a value") -> Any:
     Parameters
     ----------
     value : object
-    who, where : str
-        Who needs the value and what it is, for the error message.
+    where : str
+        What the value is, for the error message.
 
     Examples
     --------
@@ -42,12 +42,11 @@ def as_json(value: Any, *, who: str = "auctor", where: str = "a value") -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, list | tuple):
-        return [as_json(entry, who=who, where=where) for entry in value]
+        return [as_json(entry, where=where) for entry in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: as_json(entry, who=who, where=where) for key, entry in value.items()}
+        return {key: as_json(entry, where=where) for key, entry in value.items()}
     raise ParameterError(
-        who,
-        needs=f"{where} to be JSON",
+        f"{where} to be JSON",
         got=" ".join(repr(value).split())[:120],
         todo="Pass numbers, text, lists and dicts with text as keys.",
     )

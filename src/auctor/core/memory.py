@@ -23,7 +23,7 @@ def available_bytes() -> int | None:
 
 
 def check_memory(
-    who: str, n_bytes: int, what: str, *, todo: str, option: str | Option | tuple[()] = ()
+    n_bytes: int, what: str, *, todo: str, option: str | Option | tuple[()] = ()
 ) -> None:
     """Raise `DataError` with the estimate if ``n_bytes`` for ``what`` are more than there are."""
     if n_bytes < SMALL:
@@ -31,8 +31,7 @@ def check_memory(
     free = available_bytes()
     if free is not None and n_bytes > free:
         raise DataError(
-            who,
-            needs=f"about {n_bytes / 1e9:.1f} GB of memory for {what}",
+            f"about {n_bytes / 1e9:.1f} GB of memory for {what}",
             got=f"{max(free, 0) / 1e9:.1f} GB",
             todo=todo,
             option=option,
@@ -40,15 +39,14 @@ def check_memory(
 
 
 @contextmanager
-def enough_memory(who: str, what: str, *, todo: str) -> Iterator[None]:
+def enough_memory(what: str, *, todo: str) -> Iterator[None]:
     """Turn a `MemoryError` in this block into a `DataError`."""
     try:
         yield
     except MemoryError as error:
         free = available_bytes()
         raise DataError(
-            who,
-            needs=f"more memory for {what}",
+            f"more memory for {what}",
             got="too little" if free is None else f"{free / 1e9:.1f} GB",
             todo=todo,
         ) from error

@@ -183,11 +183,11 @@ class Solution:
         todo, *options = _ADVICE.get(self.status, _GO_ON)
         stopped = f"stopped after {self.n_iter} iterations"
         return ConvergenceWarning(
-            self.solver,
             does=f"{before}; in one of them it {stopped}" if before else stopped,
             got=f"a {self.gap_kind} of {self.gap:.3g} for a tolerance of {self.tol:.3g}",
             todo=f"{self.status.value} {todo}",
             option=tuple(options),
+            part=self.solver,
         )
 
     def _repr_html_(self) -> str:

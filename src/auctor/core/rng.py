@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
 
 
@@ -22,11 +22,10 @@ def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "auctor",
-            needs="{option} to be an integer, a generator or None",
+            "{option} to be an integer, a generator or None",
             got=f"{seed!r}",
             todo="Pass an integer.",
-            option=Option("random_state", bare=True),
+            option="random_state",
         ) from error
 
 

@@ -80,8 +80,6 @@ class Candidates:
         deviations if it is scaled.
     solver : str or solver object
     budget : Limits
-    who : str
-        Name used in messages.
     """
 
     rows: FloatArray
@@ -91,20 +89,15 @@ class Candidates:
     covariance: Callable[[FloatArray], tuple[FloatArray, FloatArray | None]]
     solver: Any
     budget: Limits
-    who: str
 
     def path(self, S: FloatArray) -> Iterator[GraphSolution]:
         """Solutions for all strengths, each started from the last one."""
-        return along_path(
-            S, self.factors, self.strengths, solver=self.solver, budget=self.budget, who=self.who
-        )
+        return along_path(S, self.factors, self.strengths, solver=self.solver, budget=self.budget)
 
     def solve(self, S: FloatArray, at: int, start: FloatArray | None) -> GraphSolution:
         """The solution for the strength with index ``at``."""
         penalties = self.factors.times(float(self.strengths[at]))
-        return solve_graph(
-            S, penalties, solver=self.solver, start=start, budget=self.budget, who=self.who
-        )
+        return solve_graph(S, penalties, solver=self.solver, start=start, budget=self.budget)
 
 
 class Subsets:

@@ -11,7 +11,7 @@ from sklearn.covariance import EmpiricalCovariance, empirical_covariance
 from sklearn.utils.validation import validate_data
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks, speaks_as
 from auctor.core.types import FloatArray
 from auctor.covariance.inputs import (
     Penalties,
@@ -71,11 +71,10 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
 
     def _check_parameters(self) -> Limits:
         """The budget, after checking all parameters except strength and weights."""
-        who = type(self).__name__
         if not any(self.standardise is choice for choice in (False, True)):
-            check_choice(who, "standardise", self.standardise, ("rank",))
+            check_choice("standardise", self.standardise, ("rank",))
         budget = Limits(self.tol, self.max_iter, self.max_seconds, self.n_threads)
-        return budget.check(who)
+        return budget.check()
 
     def _rows(self, X: Any) -> FloatArray:
         """The rows as an array, after checking for constant columns; sets ``location_``."""
@@ -85,19 +84,13 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
             constant = int(np.flatnonzero(spread == 0.0)[0])
             names = getattr(self, "feature_names_in_", None)
             name = f"number {constant}" if names is None else repr(str(names[constant]))
-            raise DataError(
-                type(self).__name__,
-                needs="columns that vary",
-                got=f"a constant column, {name}",
-                todo="Drop it.",
-            )
+            raise DataError("columns that vary", got=f"a constant column, {name}", todo="Drop it.")
         centred = self.assume_centered
         self.location_ = np.zeros(rows.shape[1]) if centred else rows.mean(axis=0)
         return rows
 
     def _covariance(self, rows: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """The matrix that is fitted, and the standard deviations if it is a correlation."""
-        who = type(self).__name__
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             S = np.atleast_2d(empirical_covariance(rows, assume_centered=self.assume_centered))
         variance = S.diagonal()
@@ -110,12 +103,12 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
                 got=f"entries up to {np.abs(rows[:, worst]).max():.3g} in column {worst}",
                 todo="Divide the columns by their standard deviations.",
             )
-        S = check_covariance(who, S)
+        S = check_covariance(S)
         if self.standardise is False:
             return S, None
         deviation = np.sqrt(S.diagonal())
         if self.standardise == "rank":
-            return check_covariance(who, rank_covariance(rows)), deviation
+            return check_covariance(rank_covariance(rows)), deviation
         return correlation(S, deviation), deviation
 
     def _take(self, solution: GraphSolution, deviation: FloatArray | None) -> None:
@@ -214,6 +207,7 @@ class SparseInverseCovariance(GraphEstimator):
 
     strength: float = field(default=0.1, kw_only=False)
 
+    @speaks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows X.
 
@@ -225,6 +219,7 @@ class SparseInverseCovariance(GraphEstimator):
         budget = self._check_parameters()
         return self._fit(*self._covariance(self._rows(X)), budget)
 
+    @speaks
     def fit_covariance(self, S: Any, n: int | None = None) -> Self:
         """Fit to an empirical covariance.
 
@@ -235,18 +230,16 @@ class SparseInverseCovariance(GraphEstimator):
             Rows that it was computed from; kept as ``n_samples_``.
         """
         budget = self._check_parameters()
-        who = type(self).__name__
         if n is not None:
-            self.n_samples_ = check_int(who, "n", n, low=2)
+            self.n_samples_ = check_int("n", n, low=2)
         if self.standardise == "rank":
             raise ParameterError(
-                who,
-                needs="{option} to be True or False if a covariance is given",
+                "{option} to be True or False if a covariance is given",
                 got="'rank'",
                 todo="Pass the rows to fit.",
-                option=Option("standardise", bare=True),
+                option="standardise",
             )
-        matrix = check_covariance(who, S)
+        matrix = check_covariance(S)
         self.n_features_in_ = matrix.shape[0]
         self.location_ = np.zeros(self.n_features_in_)
         if not self.standardise:
@@ -256,15 +249,14 @@ class SparseInverseCovariance(GraphEstimator):
 
     def _fit(self, S: FloatArray, deviation: FloatArray | None, budget: Limits) -> Self:
         """Solve for a checked covariance, with rounds of adaptive weights if asked for."""
-        who = type(self).__name__
-        strength = check_real(who, "strength", self.strength, low=0.0)
+        strength = check_real("strength", self.strength, low=0.0)
         # Adaptive weights: solve, compute weights from the solution, and solve again.
         adaptive = isinstance(self.weights, str)
         if adaptive:
-            check_choice(who, "weights", self.weights, ("adaptive",))
+            check_choice("weights", self.weights, ("adaptive",))
         given = None if adaptive else self.weights
-        factors = penalty_factors(who, given, S.shape[0], self.penalise_diagonal)
-        solve = partial(solve_graph, S, solver=self.solver, budget=budget, who=who)
+        factors = penalty_factors(given, S.shape[0], self.penalise_diagonal)
+        solve = partial(solve_graph, S, solver=self.solver, budget=budget)
         solution = solve(factors.times(strength))
         for _ in range(ADAPTIVE_ROUNDS if adaptive else 0):
             factors = adaptive_factors(solution.precision, factors.diagonal)
@@ -284,6 +276,7 @@ def adaptive_factors(precision: FloatArray, diagonal: FloatArray) -> Penalties:
     return Penalties(weights, diagonal)
 
 
+@speaks_as("refit")
 def refit(S: Any, graph: Any, *, tol: float = 1e-6, max_iter: int = 200) -> GraphSolution:
     """The maximum likelihood estimate on a fixed graph (covariance selection), without a penalty.
 
@@ -307,15 +300,13 @@ def refit(S: Any, graph: Any, *, tol: float = 1e-6, max_iter: int = 200) -> Grap
     >>> refit(S, chain).covariance.round(6)[0]
     array([1.  , 0.5 , 0.25])
     """
-    who = "refit"
-    S = check_covariance(who, S)
+    S = check_covariance(S)
     edges = dense_array(graph) != 0
     if edges.shape != S.shape or not np.array_equal(edges, edges.T):
         raise DataError(
-            who,
-            needs=f"a symmetric graph of shape {S.shape}",
+            f"a symmetric graph of shape {S.shape}",
             got=f"shape {edges.shape}" if edges.shape != S.shape else "one that is not symmetric",
             todo="Pass the adjacency matrix of an undirected graph.",
         )
     fixed = Penalties(np.where(edges, 0.0, np.inf), np.zeros(S.shape[0]))
-    return solve_graph(S, fixed, budget=Limits(tol, max_iter), who=who)
+    return solve_graph(S, fixed, budget=Limits(tol, max_iter))

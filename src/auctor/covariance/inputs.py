@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 
 #: Largest difference of two entries that should be equal, as a share of the largest entry. Set by
@@ -16,7 +16,7 @@ from auctor.core.types import FloatArray, IntArray
 SYMMETRY = 1e-8
 
 
-def check_covariance(who: str, S: Any) -> FloatArray:
+def check_covariance(S: Any) -> FloatArray:
     """The covariance as a symmetric float64 matrix; an error unless its diagonal is positive.
 
     The result may be the argument itself, and must not be changed in place.
@@ -25,25 +25,23 @@ def check_covariance(who: str, S: Any) -> FloatArray:
         matrix = np.ascontiguousarray(S, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            who, needs="a covariance of numbers", got=type(S).__name__, todo="Pass an array."
+            "a covariance of numbers", got=type(S).__name__, todo="Pass an array."
         ) from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise DataError(
-            who,
-            needs="a square covariance matrix",
+            "a square covariance matrix",
             got=f"shape {matrix.shape}",
             todo="Pass rows to fit, or their covariance to fit_covariance.",
         )
     if not np.isfinite(matrix).all():
         raise DataError(
-            who, needs="a finite covariance", got="NaN or infinity", todo="Remove or replace them."
+            "a finite covariance", got="NaN or infinity", todo="Remove or replace them."
         )
     # Rounding asymmetry is averaged out; larger asymmetry is an error.
     uneven = float(np.abs(matrix - matrix.T).max())
     if uneven > SYMMETRY * float(np.abs(matrix).max()):
         raise DataError(
-            who,
-            needs="a symmetric covariance",
+            "a symmetric covariance",
             got="entries that differ from their mirror images",
             todo="Pass (S + S.T) / 2 if they should be equal.",
         )
@@ -53,8 +51,7 @@ def check_covariance(who: str, S: Any) -> FloatArray:
     if bad.size:
         kind = "a constant column" if matrix[bad[0], bad[0]] == 0.0 else "a negative variance"
         raise DataError(
-            who,
-            needs="a positive variance of every column",
+            "a positive variance of every column",
             got=f"{kind}, number {bad[0]}",
             todo="Drop constant columns first.",
         )
@@ -96,7 +93,7 @@ class Penalties(NamedTuple):
         return self.pairs[np.ix_(group, group)]
 
 
-def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) -> Penalties:
+def penalty_factors(weights: Any, size: int, penalise_diagonal: bool) -> Penalties:
     """Factors of the strength from the parameters ``weights`` and ``penalise_diagonal``."""
     if weights is None:
         return Penalties(np.ones((1, 1)), np.full(size, float(penalise_diagonal)))
@@ -104,26 +101,23 @@ def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) 
         matrix = np.ascontiguousarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            who,
-            needs="{option} to be None, 'adaptive' or numbers",
+            "{option} to be None, 'adaptive' or numbers",
             got=f"{weights!r:.60}",
             todo="Pass one of these.",
-            option=Option("weights", bare=True),
+            option="weights",
         ) from error
     if matrix.shape != (size, size):
         raise DataError(
-            who,
-            needs=f"weights of shape ({size}, {size})",
+            f"weights of shape ({size}, {size})",
             got=f"shape {matrix.shape}",
             todo="Pass a weight for every pair of columns.",
         )
     if np.isnan(matrix).any() or (matrix < 0.0).any():
         raise DataError(
-            who,
-            needs="{option} >= 0",
+            "{option} >= 0",
             got="NaN or negative numbers",
             todo="Replace them; 0 leaves a pair free, and infinity forbids it.",
-            option=Option("weights", bare=True),
+            option="weights",
         )
     # Weights must be exactly symmetric: name the first pair that is not.
     uneven = np.argwhere(matrix != matrix.T)
@@ -132,15 +126,13 @@ def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) 
         both = {float(matrix[i, j]), float(matrix[j, i])} == {0.0, np.inf}
         got = "both free (0) and forbidden (infinity)" if both else "given two different weights"
         raise DataError(
-            who,
-            needs="symmetric weights: a pair is forbidden, or free, in both directions",
+            "symmetric weights: a pair is forbidden, or free, in both directions",
             got=f"columns {i} and {j} {got}",
             todo="Pass the same weight for both.",
         )
     if np.isinf(matrix.diagonal()).any():
         raise DataError(
-            who,
-            needs="finite weights on the diagonal, which is always positive",
+            "finite weights on the diagonal, which is always positive",
             got="infinity",
             todo="Set the diagonal to 0.",
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.types import FloatArray
 from auctor.covariance.inputs import Penalties, check_covariance, penalty_factors
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
@@ -20,6 +20,7 @@ N_STRENGTHS = 20
 SMALLEST_SHARE = 0.1
 
 
+@speaks_as("strength_of_empty_graph")
 def strength_of_empty_graph(S: Any, weights: Any = None) -> float:
     """The smallest strength at which no pair of variables is connected.
 
@@ -36,9 +37,8 @@ def strength_of_empty_graph(S: Any, weights: Any = None) -> float:
     >>> strength_of_empty_graph(np.array([[1.0, 0.3], [0.3, 1.0]]))
     0.3
     """
-    who = "strength_of_empty_graph"
-    matrix = check_covariance(who, S)
-    return empty_strength(matrix, penalty_factors(who, weights, matrix.shape[0], False))
+    matrix = check_covariance(S)
+    return empty_strength(matrix, penalty_factors(weights, matrix.shape[0], False))
 
 
 def empty_strength(S: FloatArray, factors: Penalties) -> float:
@@ -59,6 +59,7 @@ def path_strengths(S: FloatArray, factors: Penalties, count: int) -> FloatArray:
     return spaced
 
 
+@speaks_as("covariance_path")
 def covariance_path(
     S: Any,
     strengths: Any = None,
@@ -97,24 +98,22 @@ def covariance_path(
     >>> [solution.n_edges for solution in covariance_path(S, [0.5, 0.3, 0.1])]
     [0, 2, 2]
     """
-    who = "covariance_path"
-    S = check_covariance(who, S)
-    factors = penalty_factors(who, weights, S.shape[0], penalise_diagonal)
+    S = check_covariance(S)
+    factors = penalty_factors(weights, S.shape[0], penalise_diagonal)
     if strengths is None:
         strengths = path_strengths(S, factors, N_STRENGTHS)
     grid = np.atleast_1d(np.asarray(strengths, dtype=np.float64))
     for strength in grid:
-        check_real(who, "strengths", float(strength), low=0.0)
+        check_real("strengths", float(strength), low=0.0)
     if grid.size == 0 or (np.diff(grid) > 0.0).any():
         raise ParameterError(
-            who,
-            needs="{option} in decreasing order, at least one",
+            "{option} in decreasing order, at least one",
             got=f"{grid.tolist()[:4]}",
             todo="Sort them: each solve starts from the last solution.",
-            option=Option("strengths", bare=True),
+            option="strengths",
         )
     budget = Limits(tol, max_iter, max_seconds, n_threads)
-    return list(along_path(S, factors, grid, solver=solver, budget=budget, who=who))
+    return list(along_path(S, factors, grid, solver=solver, budget=budget))
 
 
 def along_path(
@@ -124,13 +123,12 @@ def along_path(
     *,
     solver: Any,
     budget: Limits,
-    who: str,
 ) -> Iterator[GraphSolution]:
     """Solutions for decreasing strengths one by one, each started from the last one."""
     start: FloatArray | None = None
     for strength in strengths:
         solution = solve_graph(
-            S, factors.times(float(strength)), solver=solver, start=start, budget=budget, who=who
+            S, factors.times(float(strength)), solver=solver, start=start, budget=budget
         )
         start = solution.precision
         yield solution

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataWarning, Option, ParameterError
+from auctor.core.errors import DataWarning, ParameterError, speaks, warn
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.covariance.criteria import (
@@ -82,6 +81,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
     refit_graph: bool = False
     random_state: Any = None
 
+    @speaks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows X.
 
@@ -91,20 +91,19 @@ class SparseInverseCovarianceCV(GraphEstimator):
         y : ignored
         """
         budget = self._check_parameters()
-        who = type(self).__name__
-        check_choice(who, "criterion", self.criterion, ("likelihood", "ebic", "stability"))
-        check_real(who, "ebic_gamma", self.ebic_gamma, low=0.0, high=1.0)
+        check_choice("criterion", self.criterion, ("likelihood", "ebic", "stability"))
+        check_real("ebic_gamma", self.ebic_gamma, low=0.0, high=1.0)
         rows = self._rows(X)
         S, deviation = self._covariance(rows)
-        factors = penalty_factors(who, self.weights, rows.shape[1], self.penalise_diagonal)
+        factors = penalty_factors(self.weights, rows.shape[1], self.penalise_diagonal)
         self.strengths_ = self._grid(S, factors)
         candidates = Candidates(
-            rows, S, self.strengths_, factors, self._covariance, self.solver, budget, who
+            rows, S, self.strengths_, factors, self._covariance, self.solver, budget
         )
         self.criterion_values_, best, start = self._choose(candidates)
         self.strength_ = float(self.strengths_[best])
         if self.criterion == "likelihood":
-            warn_at_smallest(who, self.strengths_, best)
+            warn_at_smallest(self.strengths_, best)
         solution = candidates.solve(S, best, start)
         if self.refit_graph:
             solution = refit(S, solution.precision, tol=self.tol, max_iter=self.max_iter)
@@ -125,31 +124,27 @@ class SparseInverseCovarianceCV(GraphEstimator):
 
     def _grid(self, S: FloatArray, factors: Penalties) -> FloatArray:
         """The strengths to try, decreasing."""
-        who = type(self).__name__
         if np.ndim(self.strengths) == 0:
-            return path_strengths(S, factors, check_int(who, "strengths", self.strengths, low=1))
+            return path_strengths(S, factors, check_int("strengths", self.strengths, low=1))
         grid = np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1].copy()
         if not grid.size or not np.isfinite(grid).all() or grid[-1] < 0.0:
             raise ParameterError(
-                who,
-                needs="{option} >= 0",
+                "{option} >= 0",
                 got=f"{self.strengths!r}",
                 todo="Pass one or more such numbers.",
-                option=Option("strengths", bare=True),
+                option="strengths",
             )
         return grid
 
 
-def warn_at_smallest(who: str, strengths: FloatArray, best: int) -> None:
+def warn_at_smallest(strengths: FloatArray, best: int) -> None:
     """Warn if the likelihood is largest at the smallest strength."""
     if 0 < best == strengths.size - 1 and strengths[best] > 0.0:
-        warnings.warn(
+        warn(
             DataWarning(
-                who,
                 does=f"chose the smallest strength that it tried, {strengths[best]:.3g}, and the "
                 "likelihood of the held-out rows still rises there",
                 todo="Pass {option} with smaller ones.",
                 option="strengths",
-            ),
-            stacklevel=3,
+            )
         )

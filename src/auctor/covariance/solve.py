@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.errors import ConvergenceWarning, DataError
+from auctor.core.errors import ConvergenceWarning, DataError, speaks_as, warn
 from auctor.core.result import Status
 from auctor.core.types import FloatArray, IntArray
 from auctor.covariance.inputs import Penalties
@@ -108,12 +107,12 @@ class Limits:
     max_seconds: float | None = None
     n_threads: int | None = None
 
-    def check(self, who: str) -> Limits:
+    def check(self) -> Limits:
         """Itself; raises `ParameterError` for values outside their range."""
-        check_real(who, "tol", self.tol, low=0.0)
-        check_int(who, "max_iter", self.max_iter)
+        check_real("tol", self.tol, low=0.0)
+        check_int("max_iter", self.max_iter)
         if self.max_seconds is not None:
-            check_real(who, "max_seconds", self.max_seconds, low=0.0)
+            check_real("max_seconds", self.max_seconds, low=0.0)
         available_threads(self.n_threads)
         return self
 
@@ -131,15 +130,16 @@ class ComponentSolution:
     n_iter: int = 0
 
 
-def resolve_solver(who: str, solver: Any) -> Solver[Any]:
+def resolve_solver(solver: Any) -> Solver[Any]:
     """A solver object for a name, "auto" or an object."""
-    check_solver(who, solver, SOLVERS)
+    check_solver(solver, SOLVERS)
     chosen: Solver[Any] = solver
     if isinstance(solver, str):
         chosen = SOLVERS[next(iter(SOLVERS)) if solver == "auto" else solver]()
     return chosen
 
 
+@speaks_as("solve_graph")
 def solve_graph(
     S: FloatArray,
     penalties: Penalties,
@@ -148,7 +148,6 @@ def solve_graph(
     start: FloatArray | None = None,
     budget: Limits | None = None,
     screen: bool = True,
-    who: str = "solve_graph",
 ) -> GraphSolution:
     """Minimise ``-log det X + tr(S X) + sum_ij penalty_ij |X_ij|``.
 
@@ -164,12 +163,10 @@ def solve_graph(
     budget : Limits, optional
     screen : bool
         Whether connected components are solved separately; the solution is the same.
-    who : str
-        Name used in messages.
     """
     clock = time.perf_counter()
-    budget = (budget or Limits()).check(who)
-    chosen = resolve_solver(who, solver)
+    budget = (budget or Limits()).check()
+    chosen = resolve_solver(solver)
     size = float(np.median(S.diagonal()))
     if not 1.0 / FAR <= size <= FAR:
         # Dividing S and the penalties by a power of two multiplies the precision by it.
@@ -177,15 +174,14 @@ def solve_graph(
         scaled = solve_graph(
             S / unit, Penalties(penalties.pairs / unit, penalties.diagonal / unit),
             solver=chosen, start=None if start is None else start * unit,
-            budget=budget, screen=screen, who=who,
-        )  # fmt: skip
+            budget=budget, screen=screen, )  # fmt: skip
         return replace(
             scaled,
             precision=scaled.precision / unit,
             covariance=scaled.covariance * unit,
             value=scaled.value + S.shape[0] * float(np.log(unit)),
         )
-    check_free_pairs(who, S, penalties)
+    check_free_pairs(S, penalties)
     # A penalty on the positive diagonal of X is linear: it adds to the diagonal of S.
     if penalties.diagonal.any():
         S = S + np.diag(penalties.diagonal)
@@ -204,16 +200,14 @@ def solve_graph(
         one(at)
     solution = combined(S.shape[0], [part for part in parts if part], budget, clock)
     if not solution.converged:
-        check_bounded(who, S, penalties, solution)
-        warnings.warn(
+        check_bounded(S, penalties, solution)
+        warn(
             ConvergenceWarning(
-                who,
-                needs=f"a gap of {solution.tol:.3g}",
+                f"a gap of {solution.tol:.3g}",
                 got=f"{solution.gap:.3g} after {solution.n_iter} iterations{nearly_equal(S)}",
                 todo="Raise {option}, {option2} or {option3}.",
                 option=("max_iter", "tol", "strength"),
-            ),
-            stacklevel=3,
+            )
         )
     return solution
 
@@ -318,15 +312,15 @@ def positive_definite(matrix: FloatArray) -> bool:
     return bool((factor.upper.diagonal() ** 2 > rounding * variance).all())
 
 
-def check_free_pairs(who: str, S: FloatArray, penalties: Penalties) -> None:
+def check_free_pairs(S: FloatArray, penalties: Penalties) -> None:
     """Raise `DataError` for a singular covariance without penalties: there is no minimum."""
     if penalties.pairs.any() or S.shape[0] == 1:
         return
     if not positive_definite(S + np.diag(penalties.diagonal)):
-        raise unbounded(who, S)
+        raise unbounded(S)
 
 
-def check_bounded(who: str, S: FloatArray, penalties: Penalties, solution: GraphSolution) -> None:
+def check_bounded(S: FloatArray, penalties: Penalties, solution: GraphSolution) -> None:
     """Raise `DataError` if the objective has no minimum; checked after a solve of infinite gap.
 
     There is a minimum exactly if some positive definite Z has the diagonal of S and
@@ -342,10 +336,10 @@ def check_bounded(who: str, S: FloatArray, penalties: Penalties, solution: Graph
     candidate = (1.0 - share) * S
     np.fill_diagonal(candidate, S.diagonal())
     if not positive_definite(candidate):
-        raise unbounded(who, S)
+        raise unbounded(S)
 
 
-def unbounded(who: str, S: FloatArray) -> DataError:
+def unbounded(S: FloatArray) -> DataError:
     """The error for a problem without a minimum; proposes a strength that has one.
 
     ``(1 - t) S + t diag(S)`` is positive definite for ``t > -e / (1 - e)``, where e is the smallest
@@ -358,8 +352,7 @@ def unbounded(who: str, S: FloatArray) -> DataError:
     enough = share * largest if share > SINGULAR else 0.0
     first = ABOVE_LEAST * enough if enough else FIRST_TRY * largest
     return DataError(
-        who,
-        needs="penalties under which the objective has a minimum",
+        "penalties under which the objective has a minimum",
         got="a singular or indefinite covariance with smaller ones: it falls without bound",
         todo=f"Any {{option}} above {enough:.3g} works for all pairs; try {first:.3g}.",
         option="strength",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError, DataLost
+from auctor.core.errors import DataError, DataLost, speaks_as
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
@@ -21,7 +21,6 @@ from auctor.data.matrices import is_dense
 from auctor.data.sharded import Sharded, check_entries
 from auctor.data.workers import ShardFacts, call, facts_of
 
-WHO = "from_dask"
 #: Seconds without any answer after which a call is given up. Set by hand.
 ANSWER_SECONDS = 120.0
 #: Below this many numbers (scores plus slopes) a loss is evaluated by the driver; above, by the
@@ -71,7 +70,7 @@ class DaskWorkers:
         return self._gathered(self.keep(method, arguments, kept))
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
-        distributed = require("distributed", extra="dask", who=WHO)
+        distributed = require("distributed", extra="dask")
         try:
             with self._client.as_current():  # `wait` takes the current client, which may be another
                 distributed.wait(futures, timeout=ANSWER_SECONDS)
@@ -84,8 +83,7 @@ class DaskWorkers:
 def _lost(what: str) -> DataLost:
     """The error for a lost scheduler or for workers that keep dying."""
     return DataLost(
-        WHO,
-        needs="a cluster that answers",
+        "a cluster that answers",
         got=what,
         todo="Start the cluster again, and go on from the checkpoint.",
     )
@@ -101,15 +99,13 @@ def check_versions(client: Any) -> None:
     for address, found in client.run(own_version, on_error="return").items():
         if isinstance(found, ImportError | AttributeError):
             raise DataError(
-                WHO,
-                needs="auctor installed on every worker",
+                "auctor installed on every worker",
                 got=f"{found} on {address}",
                 todo="Install it there, or start the workers in the same environment.",
             ) from found
         if isinstance(found, str) and found != __version__:
             raise DataError(
-                WHO,
-                needs=f"auctor {__version__} on every worker, as it is here",
+                f"auctor {__version__} on every worker, as it is here",
                 got=f"{found} on {address}",
                 todo="Install one version on all machines.",
             )
@@ -122,14 +118,13 @@ def make_shard(rows: Any, y: Any, weight: Any, order: Any) -> Dense | Sparse:
     """
     for other in (y, weight, order):
         check_index(rows, other)
-    matrix = as_matrix(rows, who=WHO)
+    matrix = as_matrix(rows)
     labels = np.zeros(matrix.shape[0]) if y is None else np.asarray(y, dtype=np.float64)
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
     target = Target(labels, given)
     if labels.shape[0] != matrix.shape[0]:
         raise DataError(
-            WHO,
-            needs="as many labels as rows in every partition",
+            "as many labels as rows in every partition",
             got=f"{labels.shape[0]} for {matrix.shape[0]}",
             todo="Make X and y from one frame, or give them the same chunks.",
         )
@@ -141,8 +136,7 @@ def check_index(rows: Any, other: Any) -> None:
     """Refuse labels or weights of other rows, where a pandas index names them."""
     if hasattr(rows, "iloc") and hasattr(other, "iloc") and not rows.index.equals(other.index):
         raise DataError(
-            WHO,
-            needs="labels and weights with the index of their rows, in every partition",
+            "labels and weights with the index of their rows, in every partition",
             got=f"{list(other.index[:3])} beside {list(rows.index[:3])}",
             todo="Make X and y from one frame.",
         )
@@ -164,6 +158,7 @@ def with_labels(X: Any, y: Any) -> tuple[Sharded, Array]:
     return from_dask(X, order=y if frames and X.npartitions == y.npartitions else None), labels
 
 
+@speaks_as("from_dask")
 def from_dask(
     X: Any, y: Any = None, weight: Any = None, *, client: Any = None, order: Any = None
 ) -> Sharded:
@@ -181,7 +176,7 @@ def from_dask(
         Its index must be that of X, in every partition; its values are not used. Estimators pass
         the labels, which they encode themselves.
     """
-    distributed = require("distributed", extra="dask", who=WHO)
+    distributed = require("distributed", extra="dask")
     client = client or distributed.get_client()
     check_versions(client)
     rows = partitions(X)
@@ -190,12 +185,11 @@ def from_dask(
     orders = [None] * len(rows) if order is None else partitions(order)
     if not len(rows) == len(labels) == len(weights):
         raise DataError(
-            WHO,
-            needs="as many partitions of y as of X",
+            "as many partitions of y as of X",
             got=f"{len(labels)} and {len(rows)}",
             todo="Make X and y from one frame, or give them the same chunks.",
         )
-    delayed = require("dask", extra="dask", who=WHO).delayed
+    delayed = require("dask", extra="dask").delayed
     made = [
         delayed(make_shard)(*parts) for parts in zip(rows, labels, weights, orders, strict=True)
     ]

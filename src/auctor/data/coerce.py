@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from auctor.core.checks import check_vector
-from auctor.core.errors import DataError, DataTypeError, Option
+from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data.binned import Binned, BinnedMatrix
 from auctor.data.dense import Dense
@@ -36,7 +36,6 @@ def as_data(
     *,
     weight: Any = None,
     n_threads: int | None = None,
-    who: str = "auctor",
 ) -> Dense | Sparse:
     """A matrix and its target as `Data`, without a copy if the types allow it.
 
@@ -48,8 +47,6 @@ def as_data(
         Encoded target: -1 and +1, or real numbers.
     weight : (n,) non-negative numbers, optional
     n_threads : int, optional
-    who : str
-        Name used in error messages.
 
     Examples
     --------
@@ -57,11 +54,11 @@ def as_data(
     >>> as_data(np.ones((2, 3)), [1, -1]).n_columns
     3
     """
-    matrix = as_matrix(X, who=who)
+    matrix = as_matrix(X)
     n = matrix.shape[0]
     target = Target(
-        check_vector(who, "y", y, size=n),
-        None if weight is None else check_weight(weight, n, who=who),
+        check_vector("y", y, size=n),
+        None if weight is None else check_weight(weight, n),
     )
     return wrap(matrix, target, n_threads=n_threads)
 
@@ -86,34 +83,30 @@ def wrap(matrix: Any, target: Target, *, n_threads: int | None = None) -> Dense 
     return kind(matrix, target, n_threads=n_threads)
 
 
-def as_matrix(X: Any, *, who: str = "auctor", finite: bool = True) -> Any:
+def as_matrix(X: Any, *, finite: bool = True) -> Any:
     """A float32 or float64 array, C or Fortran contiguous, or a canonical CSR or CSC matrix.
 
     NaN and infinity are an error unless ``finite`` is False. `Sharded` data are returned unchanged.
     """
     if isinstance(X, Sharded):
         return X
-    matrix = _as_sparse(X, who) if sparse.issparse(X) else _as_array(X, who)
+    matrix = _as_sparse(X) if sparse.issparse(X) else _as_array(X)
     if matrix.ndim != 2:
         raise DataError(
-            who,
-            needs="X with two dimensions",
+            "X with two dimensions",
             got=matrix.ndim,
             todo="Reshape your data: X.reshape(-1, 1) for one column.",
         )
     n, d = matrix.shape
     if n < 1 or d < 1:
         raise DataError(
-            who,
-            needs="some rows and columns",
-            got=(
-                f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of "
-                "1 is required"
-            ),
+            "some rows and columns",
+            got=f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of "
+            "1 is required",
             todo="Pass some data.",
         )
     if finite:
-        _check_finite(matrix if isinstance(matrix, np.ndarray) else matrix.data, who)
+        _check_finite(matrix if isinstance(matrix, np.ndarray) else matrix.data)
     return matrix
 
 
@@ -129,43 +122,39 @@ def feature_names(X: Any) -> list[str] | None:
     )
     if twice:
         raise DataError(
-            "auctor",
-            needs="distinct column names",
+            "distinct column names",
             got=f"{', '.join(twice[:5])} more than once",
             todo="Rename or drop the repeated columns.",
         )
     return listed
 
 
-def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> FloatArray:
+def check_weight(weight: Any, n: int, *, zeros: bool = False) -> FloatArray:
     """Row weights as float64; an error unless they are finite, >= 0 and of a moderate sum.
 
     Weights that are all zero are an error unless ``zeros`` is True.
     """
-    refuse_masked(weight, "sample_weight", who)
+    refuse_masked(weight, "sample_weight")
     if np.asarray(weight).dtype.kind == "c":
         raise DataError(
-            who,
-            needs="{option} to be real",
+            "{option} to be real",
             got="complex numbers",
             todo="Pass their real part.",
-            option=Option("sample_weight", bare=True),
+            option="sample_weight",
         )
-    checked = check_vector(who, "sample_weight", weight, size=n)
+    checked = check_vector("sample_weight", weight, size=n)
     if (checked < 0).any():
         raise DataError(
-            who,
-            needs="{option} >= 0",
+            "{option} >= 0",
             got=f"{checked.min():g}",
             todo="Remove or clip such weights.",
-            option=Option("sample_weight", bare=True),
+            option="sample_weight",
         )
     if not checked.any():
         if zeros:
             return checked
         raise DataError(
-            who,
-            needs="some positive sample_weight",
+            "some positive sample_weight",
             got="zeros only",
             todo="Pass weights that are not all zero.",
         )
@@ -173,42 +162,37 @@ def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> Float
         total = float(checked.sum())
     if not 1.0 / LARGEST <= total <= LARGEST:
         raise DataError(
-            who,
-            needs=f"{{option}} with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]",
+            f"{{option}} with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]",
             got=f"{total:g}",
             todo="Divide the weights by their mean.",
-            option=Option("sample_weight", bare=True),
+            option="sample_weight",
         )
     return checked
 
 
-def refuse_masked(values: Any, name: str, who: str) -> None:
+def refuse_masked(values: Any, name: str) -> None:
     """Raise `DataError` for a masked array with masked entries; numpy would ignore the mask."""
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise DataError(
-            who,
-            needs=f"{name} without missing entries",
+            f"{name} without missing entries",
             got=f"a masked array with {int(np.ma.getmaskarray(values).sum())} of them",
             todo="Fill or drop them.",
         )
 
 
-def refuse_lazy(X: Any, who: str) -> None:
+def refuse_lazy(X: Any) -> None:
     """Raise `DataTypeError` for a lazy table, whose rows are not computed yet."""
     if hasattr(type(X), "collect"):
         raise DataTypeError(
-            who,
-            needs="a table in memory",
-            got=f"a lazy {type(X).__name__}",
-            todo="Call .collect() first.",
+            "a table in memory", got=f"a lazy {type(X).__name__}", todo="Call .collect() first."
         )
 
 
-def _as_sparse(X: Any, who: str) -> Any:
+def _as_sparse(X: Any) -> Any:
     """A canonical CSR or CSC matrix of float32 or float64."""
     if np.iscomplexobj(X):
         raise DataError(
-            who, needs="real numbers", got="Complex data not supported", todo="Pass the real part."
+            "real numbers", got="Complex data not supported", todo="Pass the real part."
         )
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
@@ -227,30 +211,26 @@ def _canonical(X: Any) -> bool:
     return increasing(*unsigned(X)[:2])
 
 
-def _as_array(X: Any, who: str) -> Array:
+def _as_array(X: Any) -> Array:
     """A contiguous float32 or float64 array; an error for anything that is not numeric."""
-    refuse_masked(X, "X", who)
-    refuse_lazy(X, who)
+    refuse_masked(X, "X")
+    refuse_lazy(X)
     try:
-        array = _table_to_array(X, who) if _is_table(X) else np.asarray(X)
+        array = _table_to_array(X) if _is_table(X) else np.asarray(X)
     except ValueError as error:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            who,
-            needs="X with rows of equal length",
-            got=str(error),
-            todo="Pad or drop the short rows.",
+            "X with rows of equal length", got=str(error), todo="Pad or drop the short rows."
         ) from error
     if np.iscomplexobj(array):
         raise DataError(
-            who, needs="real numbers", got="Complex data not supported", todo="Pass the real part."
+            "real numbers", got="Complex data not supported", todo="Pass the real part."
         )
     # Text, dates and records convert to float silently: an error instead.
     if array.dtype.kind in NOT_NUMBERS:
         raise DataError(
-            who,
-            needs="numeric columns",
+            "numeric columns",
             got=f"values of type {array.dtype}",
             todo="Convert text and dates to numbers first.",
         )
@@ -260,8 +240,7 @@ def _as_array(X: Any, who: str) -> Array:
         except (TypeError, ValueError) as error:
             kind = DataTypeError if isinstance(error, TypeError) else DataError
             raise kind(
-                who,
-                needs="numeric columns",
+                "numeric columns",
                 got=(
                     f"a value that is not a number ({error}: argument must be a string or a number)"
                 ),
@@ -276,14 +255,13 @@ def _is_table(X: Any) -> bool:
     return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
-def _table_to_array(X: Any, who: str) -> Array:
+def _table_to_array(X: Any) -> Array:
     """Columns of a pandas, polars or pyarrow table as one array; names the column that fails."""
     feature_names(X)
     bad = [name for name in _names(X) if not _is_numeric(X, name)]
     if bad:
         raise DataError(
-            who,
-            needs="numeric columns",
+            "numeric columns",
             got=f"non-numeric {', '.join(map(repr, bad[:5]))}",
             todo="Use TableClassifier, or encode text, categories and dates first.",
         )
@@ -323,7 +301,7 @@ def _is_numeric(X: Any, name: Any) -> bool:
     return not any(isinstance(value, str) for value in column)
 
 
-def _check_finite(values: Array, who: str) -> None:
+def _check_finite(values: Array) -> None:
     """Raise `DataError` for NaN, infinity and entries above `LARGEST`."""
     flat = values.ravel(order="K")
     with np.errstate(all="ignore"):
@@ -337,23 +315,18 @@ def _check_finite(values: Array, who: str) -> None:
         high = float(np.maximum(high, strip.max()))
     if np.isnan(low) or np.isnan(high):
         raise DataError(
-            who,
-            needs="finite values in X",
-            got="NaN",
-            todo="Input X contains NaN: impute or drop them.",
+            "finite values in X", got="NaN", todo="Input X contains NaN: impute or drop them."
         )
     extreme = max(-low, high)
     if np.isinf(extreme):
         raise DataError(
-            who,
-            needs="finite values in X",
+            "finite values in X",
             got="infinity",
             todo="Input X contains infinity: replace such entries.",
         )
     if extreme > LARGEST:
         raise DataError(
-            who,
-            needs=f"entries of X below {LARGEST:g} in size",
+            f"entries of X below {LARGEST:g} in size",
             got=f"{extreme:g}",
             todo="Rescale that column.",
         )

@@ -79,7 +79,7 @@ def write_shard(path: AnyPath, X: Any, y: Array, weight: Array | None = None) ->
     if weight is not None:
         arrays.append(np.asarray(weight, dtype="<f8"))
     checksum = 0
-    with replacing(path, who="write_shard") as file:
+    with replacing(path) as file:
         for array in arrays:
             raw = array.tobytes().ljust(padded_size(array.nbytes), b"\0")
             checksum = zlib.crc32(raw, checksum)
@@ -130,7 +130,7 @@ def write_manifest(
     }
     text = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
     start = MAGIC + f"{VERSION} {hashlib.sha256(text).hexdigest()}\n".encode()
-    write_bytes(Path(folder) / MANIFEST, start + text, who="write_shards")
+    write_bytes(Path(folder) / MANIFEST, start + text)
 
 
 def _value_type(X: Any) -> str:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from scipy.sparse import csr_array
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data.dense import Dense
@@ -208,6 +208,7 @@ class ShardFolder:
         return int(np.count_nonzero(y == 1.0) < np.count_nonzero(y == 0.0))
 
 
+@speaks_as("open_shards")
 def open_folder(path: AnyPath) -> ShardFolder:
     """Read the manifest of a folder; refuse missing, further and truncated shards by name."""
     folder = Path(path)
@@ -320,9 +321,7 @@ def is_label(value: Any) -> bool:
 def _broken(what: str, path: Path) -> DataError:
     """The error for a folder that is not as it was written."""
     return DataError(
-        "complete shards",
-        got=f"{what}: {path.name}",
-        todo="Run auctor convert on the table again.",
+        "complete shards", got=f"{what}: {path.name}", todo="Run auctor convert on the table again."
     )
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from auctor import metrics
 from auctor.core.checks import check_real
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.evaluate import curves
@@ -54,11 +54,11 @@ MAX_FEATURES = 30
 #: Set by hand: with 30 rows the 95 % interval of a share is up to 0.36 wide.
 FEW_ROWS = 30
 
-WHO = "build_report"
 #: Metric of the slices if it is not known which metric the model was trained for.
 RANKING = ReportedMetric("auc", lambda y, scores, weight: metrics.auc(y, scores, weight=weight))
 
 
+@speaks_as("build_report")
 def build_report(
     title: str,
     y: npt.ArrayLike,
@@ -119,26 +119,23 @@ def build_report(
     curves_of : CurvesInfo, optional
         The curves of an additive model.
     """
-    beta = check_real(WHO, "beta", beta, low=0.0)
-    checked_costs = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
+    beta = check_real("beta", beta, low=0.0)
+    checked_costs = tuple(check_real("costs", cost, low=0.0) for cost in costs)
     if len(checked_costs) != 2:
         raise ParameterError(
-            WHO,
-            needs="two costs, of a false positive and of a false negative",
+            "two costs, of a false positive and of a false negative",
             got=f"{len(checked_costs)}",
             todo="Pass a pair.",
         )
     if not candidates:
-        raise ParameterError(
-            WHO, needs="at least one candidate", got="none", todo="Pass the model."
-        )
+        raise ParameterError("at least one candidate", got="none", todo="Pass the model.")
     pair = (checked_costs[0], checked_costs[1])
     labels = np.asarray(y)
     models = tuple(
         model_info(labels, candidate, beta=beta, costs=pair, seed=seed) for candidate in candidates
     )
     first, *others = candidates
-    hit = np.asarray(validate(WHO, labels, first.scores, None).positive)
+    hit = np.asarray(validate(labels, first.scores, None).positive)
     margin = first.scores - first.threshold  # positive for rows that are predicted positive
     trained, baselines = _trained(
         hit, margin, metric, train_value, rivals, models[0].headline, seed
@@ -169,6 +166,7 @@ def build_report(
     )
 
 
+@speaks_as("build_report")
 def model_info(
     y: Array,
     candidate: ReportedModel,
@@ -178,8 +176,8 @@ def model_info(
     seed: int = 0,
 ) -> ModelInfo:
     """Measure one model on labelled rows; O(n)."""
-    threshold = check_real(WHO, "threshold", candidate.threshold)
-    s = sweep(validate(WHO, y, candidate.scores, None))
+    threshold = check_real("threshold", candidate.threshold)
+    s = sweep(validate(y, candidate.scores, None))
     solution, coef = candidate.solution, candidate.coef
     if coef is None and solution is not None:
         coef = solution.coef
@@ -209,6 +207,7 @@ def model_info(
     )
 
 
+@speaks_as("headline")
 def headline(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -236,9 +235,9 @@ def headline(
     >>> [round(value, 3) for value in found.recall[:3]]
     [0.667, 0.208, 0.939]
     """
-    threshold = check_real("headline", "threshold", threshold)
-    beta = check_real("headline", "beta", beta, low=0.0)
-    s = sweep(validate("headline", y, scores, None))
+    threshold = check_real("threshold", threshold)
+    beta = check_real("beta", beta, low=0.0)
+    s = sweep(validate(y, scores, None))
     return _headline(y, scores, s, threshold, beta, seed)
 
 
@@ -272,8 +271,7 @@ def weights(
     w = np.asarray(coef, dtype=np.float64).ravel()
     if names is not None and len(names) != w.size:
         raise DataError(
-            WHO,
-            needs="one feature name per weight",
+            "one feature name per weight",
             got=f"{len(names)} and {w.size}",
             todo="Leave {option} out if the names are not known.",
             option=Option("feature_names", bare=True),
@@ -366,7 +364,7 @@ def _calibration(y: Array, candidate: ReportedModel, s: Sweep) -> ReliabilityCur
     """Calibration of the probabilities, or of the scores of a model without probabilities."""
     if candidate.probabilities is None:
         return curves.calibration(s, of_probabilities=False)
-    by_probability = sweep(validate(WHO, y, candidate.probabilities, None))
+    by_probability = sweep(validate(y, candidate.probabilities, None))
     return curves.calibration(by_probability, of_probabilities=True)
 
 

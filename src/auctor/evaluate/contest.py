@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import AuctorError, ConvergenceWarning, DataError
+from auctor.core.errors import AuctorError, ConvergenceWarning, DataError, speaks_as
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import as_matrix, wrap
 from auctor.data.preparation import standardise
@@ -33,7 +33,6 @@ from auctor.losses import Logistic
 from auctor.problem import Problem
 from auctor.solvers import strength_max
 
-WHO = "contest"
 #: Libraries that the contenders come from.
 OURS = "auctor"
 THEIRS = "scikit-learn"
@@ -86,7 +85,7 @@ class Rules:
     @property
     def chosen(self) -> Chosen:
         """The metric, resolved."""
-        return resolve_metric(WHO, self.metric, "auto")
+        return resolve_metric(self.metric, "auto")
 
 
 class TuningRows(NamedTuple):
@@ -140,6 +139,7 @@ class Contest(NamedTuple):
     advice: str
 
 
+@speaks_as("contest")
 def contest(
     matrix: Any,
     hits: Array,
@@ -161,7 +161,7 @@ def contest(
         Called with the name of the contender, the number of fits done and their total.
     """
     _check_rows(hits, rules)
-    rules = replace(rules, metric=per_row(WHO, rules.metric, hits.size))
+    rules = replace(rules, metric=per_row(rules.metric, hits.size))
     measured: dict[str, list[_HeldOutResult]] = {c.name: [] for c in contenders}
     refused: dict[str, str] = {}
     possible: list[float] = []
@@ -217,8 +217,7 @@ def _check_rows(hits: Array, rules: Rules) -> None:
     least = max(rules.folds, 2) * 2
     if smallest < least:
         raise DataError(
-            WHO,
-            needs=f"at least {least} rows of each class for {rules.folds} folds",
+            f"at least {least} rows of each class for {rules.folds} folds",
             got=smallest,
             todo="Use fewer folds, or more rows.",
         )
@@ -265,8 +264,8 @@ def _scaled(train: Any, held: Any, rules: Rules) -> tuple[Any, Any]:
 
 def _grid(X: Any, hits: Array, rules: Rules) -> FloatArray:
     """Decreasing strengths for all contenders, from one that makes all weights almost zero."""
-    data = wrap(as_matrix(X, who=WHO), Target(np.where(hits, 1.0, -1.0)), n_threads=rules.n_threads)
-    penalty = resolve_penalty(WHO, rules.penalty, 1.0, rules.l1_ratio)
+    data = wrap(as_matrix(X), Target(np.where(hits, 1.0, -1.0)), n_threads=rules.n_threads)
+    penalty = resolve_penalty(rules.penalty, 1.0, rules.l1_ratio)
     if penalty.smooth:
         # The mean squared norm of a row.
         top, ratio = float(data.row_lengths(np.ones(data.n_columns)).mean()), SMOOTH_RATIO
@@ -363,9 +362,8 @@ def _row(contender: Contender, folds: list[_HeldOutResult]) -> Row:
     )
 
 
-def positive_rows(
-    labels: Array | None, positive: Any = None, *, who: str = WHO
-) -> tuple[Array, str]:
+@speaks_as("contest")
+def positive_rows(labels: Array | None, positive: Any = None) -> tuple[Array, str]:
     """A mask of the positive rows, and the positive label; refuses other than two classes.
 
     Examples
@@ -377,11 +375,10 @@ def positive_rows(
     classes = np.unique(labels) if labels is not None else np.empty(0)
     if labels is None or classes.size != 2:
         raise DataError(
-            who,
-            needs="labels of two classes",
+            "labels of two classes",
             got=f"{classes.size}",
             todo="Keep the rows of two classes, or merge the others into one.",
         )
     codes = np.searchsorted(classes, labels)
-    code = positive_code(who, classes, codes, pos_label=positive)
+    code = positive_code(classes, codes, pos_label=positive)
     return np.asarray(codes == code), f"{classes.tolist()[code]}"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.additive.model import AdditiveModel
+from auctor.core.errors import speaks_as
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
 from auctor.core.version import __version__
@@ -79,7 +80,8 @@ class ReportContext(NamedTuple):
     slices: Mapping[str, Sequence[str]] | None = None
 
 
-def reported_metric(model: LinearModel, *, who: str = "report") -> ReportedMetric:
+@speaks_as("report")
+def reported_metric(model: LinearModel) -> ReportedMetric:
     """How the metric of a model of two classes is measured on scores minus its threshold.
 
     Examples
@@ -92,12 +94,13 @@ def reported_metric(model: LinearModel, *, who: str = "report") -> ReportedMetri
     >>> reported_metric(model).value(np.array([True, True, False]), np.array([1.0, -1.0, -1.0]))
     3.3333333333333335
     """
-    chosen = resolve_metric(who, model.metric, "auto")
+    chosen = resolve_metric(model.metric, "auto")
     name = model.metric if isinstance(model.metric, str) else UNNAMED[chosen.name]
     shift = float(model.positive_scores(model.threshold)[0]) if chosen.by_level else 0.0
     return ReportedMetric(name, chosen.measure, falling_base(name), shift)
 
 
+@speaks_as("report")
 def costs_of(metric: Any) -> tuple[float, float]:
     """Costs of a false positive and a false negative under a metric; usually 1 and 1.
 
@@ -108,10 +111,11 @@ def costs_of(metric: Any) -> tuple[float, float]:
     """
     if not isinstance(metric, str):
         return 1.0, 1.0
-    name, ratio = parse("report", "metric", ALIASES.get(metric, metric))
+    name, ratio = parse("metric", ALIASES.get(metric, metric))
     return 1.0, float(ratio) if name == "cost" and ratio is not None else 1.0
 
 
+@speaks_as("report")
 def describe(
     title: str,
     model: LinearModel,
@@ -124,7 +128,6 @@ def describe(
     columns: Sequence[tuple[Any, ...]] = (),
     costs: tuple[float, float] | None = None,
     beta: float = 1.0,
-    who: str = "report",
 ) -> ReportInfo:
     """Measure a model of two classes on rows, for a report.
 
@@ -146,16 +149,14 @@ def describe(
         Of a false positive and of a false negative; by default those of the metric.
     beta : float
         Weight of recall in the F-beta of the report.
-    who : str
-        Name used in error messages.
     """
     # Weights or curves, and the contributions of columns to the score of a row.
     parts: _CurveTerms | _LinearTerms
     if isinstance(model, AdditiveModel):
         parts = _CurveTerms(model, matrix, schema, rows)
     else:
-        parts = _LinearTerms(model, as_matrix(matrix, who=who), schema, rows)
-    metric = reported_metric(model, who=who)
+        parts = _LinearTerms(model, as_matrix(matrix), schema, rows)
+    metric = reported_metric(model)
     candidate = ReportedModel(  # the model is the only one of the report
         str(model.metric) if told.name is None else told.name,
         rows.scores,

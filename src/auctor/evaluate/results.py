@@ -11,7 +11,7 @@ import numpy as np
 
 from auctor.additive.bands import bands_of
 from auctor.additive.model import AdditiveModel
-from auctor.core.errors import DataWarning, Option
+from auctor.core.errors import DataWarning, Option, speaks
 from auctor.core.types import Array
 from auctor.data.preparation import Scaling
 from auctor.evaluate.describe import ReportContext, describe, path_info
@@ -46,8 +46,6 @@ class TrainingRun:
         Turns a warning into text.
     warned : list of Warning
         The warnings so far.
-    who : str
-        Name used in error messages.
     seconds, train_auc, train_score : float
         Time of the fit; AUC and score on the training rows, NaN for several classes.
     scored : ScoredRows, optional
@@ -62,7 +60,6 @@ class TrainingRun:
     progress: Progress
     word: Callable[[Warning], str]
     warned: list[Warning]
-    who: str
     seconds: float
     train_auc: float
     train_score: float
@@ -90,21 +87,22 @@ class TrainingRun:
 
     # --- results ------------------------------------------------------------------------------
 
+    @speaks
     def measure(self) -> dict[str, Any]:
         """All metrics on the test rows."""
         parts = self.parts
         if not parts.held_out:
             self.warned.append(
                 DataWarning(
-                    self.who,
                     does="measures on the training rows: no rows were held out",
                     todo="Set {option} above 0.",
                     option=Option("share", bare=True),
                 )
             )
         self.scored = score_rows(self.model, parts.test, parts.test_codes, seed=self.seed)
-        return evaluation(self.model, self.scored, who=self.who)
+        return evaluation(self.model, self.scored)
 
+    @speaks
     def notes(self, found: dict[str, Any] | None) -> dict[str, Any]:
         """Facts about the training, saved with the model; ``found`` is from `measure`."""
         return {
@@ -125,6 +123,7 @@ class TrainingRun:
             "metric_steps": self.progress.steps,
         }
 
+    @speaks
     def path(self) -> PathInfo | None:
         """Scores of the cross-validation that picked the strength, if there was one."""
         search = self.fitted.search
@@ -133,12 +132,14 @@ class TrainingRun:
         counts = [self.progress.nonzeros.get(s, [np.nan]) for s in search.strengths.tolist()]
         return path_info(search, self.model.metric, [float(np.mean(count)) for count in counts])
 
+    @speaks
     def halves(self) -> tuple[Any, Array, Any]:
         """Training rows as the solver saw them, which are positive, and test rows scaled alike."""
-        test = kind_for(self.fitted.given).read_rows(self.who, self.parts.test)
+        test = kind_for(self.fitted.given).read_rows(self.parts.test)
         hit = self.rows.codes == self.rows.positive
         return self.rows.matrix, hit, test if self.scaling is None else self.scaling.apply(test)
 
+    @speaks
     def report(
         self,
         source: str,
@@ -192,7 +193,6 @@ class TrainingRun:
                 negative=names[1 - scored.positive],
             ),
             columns=parts.columns,
-            who=self.who,
         )
 
     def described(self) -> str:
@@ -201,6 +201,7 @@ class TrainingRun:
         where = "" if strength is None else f"strength {strength:.3g}, "
         return f"{where}gap {self.fitted.gap:.3g}"
 
+    @speaks
     def summary(self, found: dict[str, Any]) -> dict[str, Any]:
         """The results of the run as plain values for JSON; ``found`` is from `measure`."""
         parts, fitted = self.parts, self.fitted

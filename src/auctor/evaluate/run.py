@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import AuctorError, Option, ParameterError
+from auctor.core.errors import AuctorError, Option, ParameterError, speaks_as
 from auctor.core.result import Status
 from auctor.core.types import Array, FloatArray, Target
 from auctor.core.watching import watch
@@ -30,6 +30,7 @@ from auctor.fit.targets import Rows, encode, positive_code
 from auctor.fit.train_model import check_given, kind_for, train_model
 
 
+@speaks_as("train")
 def train(
     given: ClassifierParameters,
     parts: Parts,
@@ -40,7 +41,6 @@ def train(
     command: str = "",
     word: Callable[[Warning], str] = str,
     warned: Sequence[Warning] = (),
-    who: str = "train",
 ) -> TrainingRun:
     r"""Fit a model to the training rows; Ctrl-C keeps the best model so far, or raises.
 
@@ -63,8 +63,6 @@ def train(
         Turns a warning into text.
     warned : sequence of Warning
         Earlier warnings, such as those of reading the rows.
-    who : str
-        Name used in error messages.
 
     Examples
     --------
@@ -83,16 +81,16 @@ def train(
     (1.0, 1.0)
     """
     progress = progress or Progress(None)
-    given = kind_for(given).scaled(who, given, scale)
-    weights = class_weights(given.class_weight, parts.classes, who)
+    given = kind_for(given).scaled(given, scale)
+    weights = class_weights(given.class_weight, parts.classes)
     given = replace(given, class_weight=weights, pos_label=parts.pos_label)
-    check_given(who, given)
-    rows = _rows(given, parts, who)
-    progress.watch_rows(*_measure(given, parts, rows.scaling, who))
+    check_given(given)
+    rows = _rows(given, parts)
+    progress.watch_rows(*_measure(given, parts, rows.scaling))
     warnings_so_far = list(warned)
     start = time.perf_counter()
     with watch(progress), gathered(warnings_so_far):
-        fitted = train_model(who, given, rows)
+        fitted = train_model(given, rows)
     seconds = time.perf_counter() - start
     warnings_so_far += fitted.warnings
     if fitted.interrupted:
@@ -109,21 +107,20 @@ def train(
         progress=progress,
         word=word,
         warned=warnings_so_far,
-        who=who,
         seconds=seconds,
         train_auc=train_auc,
         train_score=train_score,
     )
 
 
-def _rows(given: ClassifierParameters, parts: Parts, who: str) -> Rows:
+def _rows(given: ClassifierParameters, parts: Parts) -> Rows:
     """The training rows with their labels, scaled if the parameters say so."""
     kind = kind_for(given)
     if not kind.keeps_missing:
-        check_finite(parts.train, parts.schema.feature_names, who=who)
-    matrix = kind.read_rows(who, parts.train)
-    classes, codes = encode(who, parts.train_labels, None)
-    positive = positive_code(who, classes, codes, pos_label=parts.pos_label)
+        check_finite(parts.train, parts.schema.feature_names)
+    matrix = kind.read_rows(parts.train)
+    classes, codes = encode(parts.train_labels, None)
+    positive = positive_code(classes, codes, pos_label=parts.pos_label)
     rows = Rows(matrix, classes, codes, positive=positive)
     # Scaling in place would also change the test rows where these are the training rows.
     return scaled_rows(given, rows, in_place=matrix is not parts.test)
@@ -141,12 +138,12 @@ def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
     return metrics.auc(rows.codes == 1, decision), own_score(model, seen)
 
 
-def class_weights(given: Any, classes: Array, who: str) -> Any:
+def class_weights(given: Any, classes: Array) -> Any:
     """``class_weight`` with labels as keys in place of their texts, as of a command line.
 
     Examples
     --------
-    >>> class_weights({"1": 5.0}, np.array([0, 1]), "train")
+    >>> class_weights({"1": 5.0}, np.array([0, 1]))
     {1: 5.0}
     """
     if not isinstance(given, dict):
@@ -155,8 +152,7 @@ def class_weights(given: Any, classes: Array, who: str) -> Any:
     unknown = [name for name in given if name not in by_text]
     if unknown:
         raise ParameterError(
-            who,
-            needs=f"class weights of the labels {', '.join(by_text)}",
+            f"class weights of the labels {', '.join(by_text)}",
             got=f"{unknown[0]}",
             todo="Correct {option}.",
             option=Option("class_weight", bare=True),
@@ -165,14 +161,14 @@ def class_weights(given: Any, classes: Array, who: str) -> Any:
 
 
 def _measure(
-    given: ClassifierParameters, parts: Parts, scaling: Scaling | None, who: str
+    given: ClassifierParameters, parts: Parts, scaling: Scaling | None
 ) -> tuple[Measure, str]:
     """A function from solver parameters to the metric on test rows, and the metric's name.
 
     AUC replaces metrics of predicted labels, for which the threshold is not known yet.
     """
-    chosen = resolve_metric(who, given.metric, given.surrogate)
-    matrix = kind_for(given).columns_of_fit(who, given, parts.train, parts.test)
+    chosen = resolve_metric(given.metric, given.surrogate)
+    matrix = kind_for(given).columns_of_fit(given, parts.train, parts.test)
     data = stored(matrix, Target(np.empty(0)), n_threads=given.n_threads)
     d = data.n_columns
 

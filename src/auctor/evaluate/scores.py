@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import AuctorError, DataError, DataWarning
+from auctor.core.errors import AuctorError, DataError, DataWarning, speaks_as
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.evaluate.build import headline
 from auctor.evaluate.info import Headline
@@ -89,6 +89,7 @@ class ScoredRows:
         return headline(self.hit, self.scores, seed=self.seed)
 
 
+@speaks_as("load")
 def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> Schema:
     """The schema by which columns of a file become those of a model.
 
@@ -105,8 +106,7 @@ def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> S
         schema = Schema.from_json(dict(described))
         if schema.n_features != width:
             raise DataError(
-                "load",
-                needs=f"a schema of the {width} columns of the model",
+                f"a schema of the {width} columns of the model",
                 got=f"one of {schema.n_features}",
                 todo="Save the model again.",
             )
@@ -127,13 +127,11 @@ def score_rows(model: Classifier, matrix: Any, codes: IntArray, *, seed: int = 0
     return ScoredRows(codes, decision, likely, seed, model.positive)
 
 
-def score_chunks(
-    model: Classifier, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
-) -> ScoredRows:
+@speaks_as("evaluate")
+def score_chunks(model: Classifier, chunks: Iterable[Chunk], *, seed: int = 0) -> ScoredRows:
     """Scores of all rows of labelled chunks."""
     parts = [
-        score_rows(model, chunk.matrix, codes_of(chunk.labels, model.classes, who=who))
-        for chunk in chunks
+        score_rows(model, chunk.matrix, codes_of(chunk.labels, model.classes)) for chunk in chunks
     ]
     likely = [part.probabilities for part in parts if part.probabilities is not None]
     return ScoredRows(
@@ -145,9 +143,10 @@ def score_chunks(
     )
 
 
-def evaluation(model: Classifier, rows: ScoredRows, *, who: str = "evaluate") -> dict[str, Any]:
+@speaks_as("evaluate")
+def evaluation(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
     """All metrics of a classifier on labelled rows, for two classes with 95 % intervals."""
-    check_classes(rows.codes, model.classes, who=who)
+    check_classes(rows.codes, model.classes)
     counts = np.bincount(rows.codes, minlength=model.classes.size)
     found = {
         "rows": int(rows.codes.size),
@@ -224,9 +223,8 @@ def _log_loss(rows: ScoredRows) -> float:
     return float(-np.log(np.maximum(own, np.finfo(np.float64).tiny)).mean())
 
 
-def seen_warning(
-    notes: Mapping[str, Any], data: str, rows: int, *, who: str = "evaluate"
-) -> DataWarning | None:
+@speaks_as("evaluate")
+def seen_warning(notes: Mapping[str, Any], data: str, rows: int) -> DataWarning | None:
     """A warning if the rows to measure on seem to be those of training, otherwise None.
 
     They seem to be if file name and number of rows are the same.
@@ -239,8 +237,6 @@ def seen_warning(
         Name of the file of the rows to measure on.
     rows : int
         Their number.
-    who : str
-        Name used in the warning.
 
     Examples
     --------
@@ -250,7 +246,6 @@ def seen_warning(
     if (notes.get("source_rows"), Path(str(notes.get("source"))).name) != (rows, Path(data).name):
         return None
     return DataWarning(
-        who,
         does=f"measures on {data}, which has the name and the number of rows of the file that the "
         "model was trained on",
         todo="If it is the same file, these metrics are too optimistic: measure on held-out rows.",

@@ -6,13 +6,12 @@ from auctor.core.errors import Option, ParameterError
 from auctor.tables.schema import Schema
 
 
-def check_listed(who: str, schema: Schema) -> None:
+def check_listed(schema: Schema) -> None:
     """Refuse hashed categories: other programs do not have the hash function."""
     hashed = [column.name for column in schema.columns if column.buckets]
     if hashed:
         raise ParameterError(
-            who,
-            needs="one-hot encoded categories",
+            "one-hot encoded categories",
             got=f"hashed categories in {hashed[0]!r}",
             todo="Fit with {option}.",
             option=Option("categorical", "one_hot"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from auctor.core.errors import speaks_as
 from auctor.core.optional import require
 from auctor.export.exported import exported
 from auctor.export.graph import Graph
@@ -12,9 +13,8 @@ from auctor.linear.classifier import MetricClassifier
 from auctor.linear.regressor import LinearRegressor
 from auctor.linear.search import MetricClassifierCV
 
-WHO = "register_skl2onnx"
 
-
+@speaks_as("register_skl2onnx")
 def register_skl2onnx() -> None:
     """Register our linear estimators with skl2onnx, alone or at the end of a pipeline.
 
@@ -22,7 +22,7 @@ def register_skl2onnx() -> None:
     `auctor.to_onnx`: ``label``, ``scores`` and, if the model has them, ``probabilities``; or
     ``prediction``. Needs skl2onnx, which the extra ``onnx`` installs.
     """
-    skl2onnx = require("skl2onnx", extra="onnx", who=WHO)
+    skl2onnx = require("skl2onnx", extra="onnx")
     for kind in (MetricClassifier, MetricClassifierCV, LinearRegressor):
         skl2onnx.update_registered_converter(
             kind, f"Auctor{kind.__name__}", _shapes, _convert, parser=_parse
@@ -31,8 +31,8 @@ def register_skl2onnx() -> None:
 
 def _made(estimator: Any, dtype: str = "float64") -> Graph:
     """The ONNX graph of an estimator with the input X."""
-    model = exported(WHO, estimator).model
-    graph = Graph(require("onnx", extra="onnx", who=WHO), dtype)
+    model = exported(estimator).model
+    graph = Graph(require("onnx", extra="onnx"), dtype)
     graph.rows = graph.number_input("X", model.n_features)
     add_model(graph, model)
     return graph
@@ -49,10 +49,10 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
 
 def _type(output: Any) -> Any:
     """The type of skl2onnx for an output."""
-    types = require("skl2onnx.common.data_types", extra="onnx", who=WHO)
+    types = require("skl2onnx.common.data_types", extra="onnx")
     kind = output.type.tensor_type
     shape = [None if one.dim_param else one.dim_value for one in kind.shape.dim]
-    onnx = require("onnx", extra="onnx", who=WHO)
+    onnx = require("onnx", extra="onnx")
     names = {
         onnx.TensorProto.STRING: types.StringTensorType,
         onnx.TensorProto.INT64: types.Int64TensorType,
@@ -67,8 +67,8 @@ def _shapes(operator: Any) -> None:
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of our graph to a container of skl2onnx, under new unique names."""
-    onnx = require("onnx", extra="onnx", who=WHO)
-    types = require("skl2onnx.common.data_types", extra="onnx", who=WHO)
+    onnx = require("onnx", extra="onnx")
+    types = require("skl2onnx.common.data_types", extra="onnx")
     source = operator.inputs[0]
     wide = isinstance(source.type, types.DoubleTensorType)
     graph = _made(operator.raw_operator, "float64" if wide else "float32")

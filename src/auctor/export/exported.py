@@ -46,24 +46,18 @@ class Exported(NamedTuple):
         return list(self.model.feature_names or (f"x{j}" for j in range(self.model.n_features)))
 
 
-def exported(who: str, estimator: Any) -> Exported:
+def exported(estimator: Any) -> Exported:
     """The fitted model of an estimator; refuses other objects and estimators without a fit."""
     title = type(estimator).__name__
     if not isinstance(
         estimator, TableClassifier | MetricClassifier | LinearRegressor | OnlineClassifier
     ):
         raise ParameterError(
-            who,
-            needs="a model of auctor",
-            got=title,
-            todo="Pass a classifier, a regressor or a learner.",
+            "a model of auctor", got=title, todo="Pass a classifier, a regressor or a learner."
         )
     if not hasattr(estimator, "coef_"):
         raise ParameterError(
-            who,
-            needs="a fitted model",
-            got=f"{title} that is not fitted",
-            todo="Call fit first.",
+            "a fitted model", got=f"{title} that is not fitted", todo="Call fit first."
         )
     if isinstance(estimator, OnlineClassifier):
         return Exported(title, _of_learner(estimator), learner=True)
@@ -80,5 +74,4 @@ def _of_learner(learner: OnlineClassifier) -> LinearModel:
         classes=learner.classes_,
         threshold=-learner.intercept_,
         feature_names=None if names is None else tuple(map(str, names)),
-        who=type(learner).__name__,
     )

@@ -103,7 +103,7 @@ class Graph:
 
 def add_table(graph: Graph, schema: Schema) -> None:
     """Add an input for each column of a table, and their encoding as the matrix of the model."""
-    check_listed("to_onnx", schema)
+    check_listed(schema)
     parts = [
         _category(graph, column, k) if column.kind == "category" else _number(graph, column, k)
         for k, column in enumerate(schema.columns)

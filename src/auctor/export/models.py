@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.core.checks import check_choice
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import Option, ParameterError, speaks_as
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
@@ -22,7 +22,6 @@ from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
 
-WHO = "to_onnx"
 #: Largest size of the weights in bytes: an ONNX file is limited to 2 GiB, of which 1 MiB is left
 #: for the rest of the graph.
 MOST_BYTES = (1 << 31) - (1 << 20)
@@ -30,6 +29,7 @@ MOST_BYTES = (1 << 31) - (1 << 20)
 LINKS = {BaseLoss.response: "Identity", Poisson.response: "Exp"}
 
 
+@speaks_as("to_onnx")
 def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") -> bytes:
     """Export a fitted model as an ONNX graph.
 
@@ -56,13 +56,12 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
         The serialised graph. Its metadata have ``feature_names``, ``classes`` and ``threshold`` as
         JSON, if the model has them.
     """
-    check_choice(WHO, "dtype", dtype, ("float64", "float32"))
-    onnx = require("onnx", extra="onnx", who=WHO)
-    found = exported(WHO, model)
+    check_choice("dtype", dtype, ("float64", "float32"))
+    onnx = require("onnx", extra="onnx")
+    found = exported(model)
     if found.model.coef.nbytes > MOST_BYTES:
         raise ParameterError(
-            WHO,
-            needs="coefficients of less than 2 GB",
+            "coefficients of less than 2 GB",
             got=f"{found.model.coef.nbytes} bytes",
             todo="Drop the columns whose weight is zero.",
         )
@@ -74,7 +73,7 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     add_model(graph, found.model)
     content = graph.serialised(found.title, dict(_metadata(found)))
     if path is not None:
-        write_bytes(path, content, who=WHO)
+        write_bytes(path, content)
     return content
 
 
@@ -102,12 +101,11 @@ def add_model(graph: Graph, model: LinearModel | RegressionModel) -> None:
 
 def _add_regressor(graph: Graph, model: RegressionModel) -> None:
     """Add the output ``prediction``: the inverse link of the score."""
-    loss = resolve_loss(WHO, model.loss)
+    loss = resolve_loss(model.loss)
     link = LINKS.get(type(loss).response)
     if link is None:
         raise ParameterError(
-            WHO,
-            needs="a loss of auctor, whose link function it knows",
+            "a loss of auctor, whose link function it knows",
             got=f"{type(loss).__name__}",
             todo="Use a loss of auctor.",
         )
@@ -210,8 +208,7 @@ def _calibrated(graph: Graph, calibrator: Calibrator, scores: str, name: str) ->
         return graph.add("Reciprocal", graph.add("Add", one, odds))
     if not isinstance(calibrator, Isotonic):
         raise ParameterError(
-            WHO,
-            needs="{option} or 'isotonic'",
+            "{option} or 'isotonic'",
             got=f"{type(calibrator).__name__}",
             todo="Fit with one of these.",
             option=Option("calibrate", "sigmoid"),

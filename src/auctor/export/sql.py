@@ -11,7 +11,7 @@ import numpy as np
 
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.additive.scorecard import make_scorecard, sql_name
-from auctor.core.errors import ParameterError
+from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.markup import printable
 from auctor.core.types import FloatArray
@@ -24,7 +24,6 @@ from auctor.fit.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
 from auctor.tables.schema import KEEP, Column, Schema
 
-WHO = "to_sql"
 #: Columns that the query adds to those of the table.
 ADDED = ("score", "predicted", "probability", "prediction")
 #: Largest number of terms in one pair of parentheses. Every plus sign is a level of nesting, and
@@ -36,6 +35,7 @@ LARGEST_EXPONENT = 700.0
 LINKS = {BaseLoss.response: "{}", Poisson.response: "EXP({})"}
 
 
+@speaks_as("to_sql")
 def to_sql(
     model: Any, path: AnyPath | None = None, *, table: str = "rows", schema: Schema | None = None
 ) -> str:
@@ -83,18 +83,17 @@ def to_sql(
       FROM points source
     ) scored
     """
-    found = exported(WHO, model)
+    found = exported(model)
     schema = schema if found.schema is None else found.schema
     if schema is not None and schema.columns:
-        check_listed(WHO, schema)
+        check_listed(schema)
         columns = schema.columns
     else:
         columns = tuple(Column(name, "number") for name in found.column_names)
     taken = [column.name for column in columns if column.name.lower() in ADDED]
     if taken:
         raise ParameterError(
-            WHO,
-            needs=f"columns with other names than {', '.join(ADDED)}",
+            f"columns with other names than {', '.join(ADDED)}",
             got=f"{taken[0]!r}",
             todo="Rename the column before training.",
         )
@@ -112,7 +111,7 @@ def to_sql(
     text = "\n".join([*comments, *_query(found, columns, table)]) + "\n"
     _refuse_unstorable(text)
     if path is not None:
-        write_bytes(path, text.encode(), who=WHO)
+        write_bytes(path, text.encode())
     return text
 
 
@@ -121,8 +120,7 @@ def _refuse_unstorable(text: str) -> None:
     if found := re.search("[\0\ud800-\udfff]", text):
         around = text[max(0, found.start() - 10) : found.end() + 10]
         raise ParameterError(
-            WHO,
-            needs="names and categories without NUL and without halves of surrogate pairs",
+            "names and categories without NUL and without halves of surrogate pairs",
             got=repr(around),
             todo="Rename the column or the category before training.",
         )
@@ -185,11 +183,10 @@ def _curves(model: AdditiveModel, columns: Sequence[Column]) -> str:
 
 def _regression(title: str, model: RegressionModel, columns: Sequence[Column]) -> list[str]:
     """The terms of the prediction of a linear regressor."""
-    link = LINKS.get(type(resolve_loss(WHO, model.loss)).response)
+    link = LINKS.get(type(resolve_loss(model.loss)).response)
     if link is None or isinstance(model, AdditiveRegressionModel):
         raise ParameterError(
-            WHO,
-            needs="a linear regressor with a loss of auctor",
+            "a linear regressor with a loss of auctor",
             got=title,
             todo="Use auctor.to_onnx, or another loss.",
         )

@@ -46,7 +46,6 @@ UNBOUNDED = 0.99
 
 
 def advice(
-    who: str,
     loss: Loss,
     penalty: Penalty,
     data: Data,
@@ -59,8 +58,6 @@ def advice(
 
     Parameters
     ----------
-    who : str
-        Name used in the message.
     loss, penalty, data, fit_intercept
         The problem that was solved.
     solution : Solution
@@ -72,7 +69,6 @@ def advice(
         seconds = max(1.0, solution.seconds)
         if vacuous(loss, data, fit_intercept=fit_intercept, max_seconds=seconds):
             return AuctorWarning(
-                who,
                 does=f"trains on a surrogate that is vacuous here, {type(loss).__name__}: the "
                 "positives are so rare, or so hard to tell from the negatives, that no weights "
                 "lower it by one per cent, whatever the strength",
@@ -84,7 +80,6 @@ def advice(
         here, beyond = (loss.value(k * scores, data.target) for k in (1.0, 2.0))
         if _separates(scores, data.target.y > 0.0) and 0.0 < beyond < UNBOUNDED * here:
             return AuctorWarning(
-                who,
                 does="separates the classes, and nothing bounds the scale of the coefficients",
                 todo="Set {option} above 0 and a {option2}.",
                 option=(Option("strength", bare=True), Option("penalty", bare=True)),

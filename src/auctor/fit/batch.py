@@ -16,7 +16,7 @@ from auctor.losses.contingency import AtK
 Parameters = TypeVar("Parameters", bound=ClassifierParameters)
 
 
-def per_row(who: str, metric: Any, total: float) -> Any:
+def per_row(metric: Any, total: float) -> Any:
     """The metric or threshold with an integer k replaced by the share ``k / total`` of the rows.
 
     ``k`` counts rows of the batch that the model will be used on, which is taken to be as large as
@@ -25,43 +25,39 @@ def per_row(who: str, metric: Any, total: float) -> Any:
 
     Parameters
     ----------
-    who : str
-        Name used in error messages.
     metric : str or loss
     total : float
         Rows of the batch, by weight.
 
     Examples
     --------
-    >>> per_row("MetricClassifier", "precision_at_k(100)", 400)
+    >>> per_row("precision_at_k(100)", 400)
     'precision_at_k(0.25)'
-    >>> per_row("MetricClassifier", "precision_at_k(0.1)", 400)
+    >>> per_row("precision_at_k(0.1)", 400)
     'precision_at_k(0.1)'
     """
     if isinstance(metric, AtK):
         return metric.per_row(total)
     if not isinstance(metric, str):
         return metric
-    name, value = parse(who, "metric", ALIASES.get(metric, metric))
+    name, value = parse("metric", ALIASES.get(metric, metric))
     counted = name == "top" or (name in METRICS and METRICS[name].parameter == "k")
     if not counted or not isinstance(value, Integral) or not 1 <= value <= total:
         return metric
     return f"{name}({float(value / total)!r})"
 
 
-def for_parts(who: str, given: Parameters, total: float) -> Parameters:
+def for_parts(given: Parameters, total: float) -> Parameters:
     """The parameters with every integer k as a share of the rows, for fits of single folds."""
-    metric = per_row(who, given.metric, total)
-    return replace(given, metric=metric, threshold=per_row(who, given.threshold, total))
+    metric = per_row(given.metric, total)
+    return replace(given, metric=metric, threshold=per_row(given.threshold, total))
 
 
-def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> DataWarning | None:
+def counted_rows(metric: Any, total: float, y: Any = None) -> DataWarning | None:
     """A warning of what an integer k means for parts of the rows; None without such a k.
 
     Parameters
     ----------
-    who : str
-        Name used in error messages.
     metric : str or loss
     total : float
         Rows of the batch.
@@ -70,27 +66,27 @@ def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> DataWarn
 
     Examples
     --------
-    >>> counted_rows("auctor train", "precision_at_k(100)", 400).does
+    >>> counted_rows("precision_at_k(100)", 400).does
     'counts 100 of 400 rows: 0.25 of any part of them'
-    >>> counted_rows("auctor train", "precision_at_k(100)", 400, [True] * 6 + [False] * 74).does
+    >>> counted_rows("precision_at_k(100)", 400, [True] * 6 + [False] * 74).does
     'counts 100 of 400 rows: 20 of the 80 measured on, best possible 0.3'
-    >>> counted_rows("auctor train", "auc", 400) is None
+    >>> counted_rows("auc", 400) is None
     True
     """
-    share = per_row(who, metric, total)
+    share = per_row(metric, total)
     if not isinstance(metric, str) or share == metric:
         return None
-    (_, k), (_, part) = parse(who, "metric", metric), parse(who, "metric", share)
+    (_, k), (_, part) = parse("metric", metric), parse("metric", share)
     assert part is not None
     text = f"counts {k} of {total:,.12g} rows: "
     todo = "Pass a share, such as 0.1, to choose it yourself."
     if y is None:
-        return DataWarning(metric, does=f"{text}{part:.4g} of any part of them", todo=todo)
-    best = best_possible(resolve_metric(who, share, "auto"), y)
+        return DataWarning(does=f"{text}{part:.4g} of any part of them", todo=todo, part=metric)
+    best = best_possible(resolve_metric(share, "auto"), y)
     rows = round(part * len(y), 1)
     about = "" if rows == part * len(y) else "about "
     text += f"{about}{rows:,.12g} of the {len(y):,} measured on, best possible {best:.4g}"
-    return DataWarning(metric, does=text, todo=todo)
+    return DataWarning(does=text, todo=todo, part=metric)
 
 
 def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:
@@ -101,9 +97,9 @@ def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:
     Examples
     --------
     >>> y = [True] * 6 + [False] * 194
-    >>> best_possible(resolve_metric("metric", "precision_at_k(100)", "auto"), y)
+    >>> best_possible(resolve_metric("precision_at_k(100)", "auto"), y)
     0.06
-    >>> best_possible(resolve_metric("metric", "recall_at_k(3)", "auto"), y)
+    >>> best_possible(resolve_metric("recall_at_k(3)", "auto"), y)
     0.5
     """
     hits = np.asarray(y) > 0

@@ -14,7 +14,7 @@ import numpy as np
 from auctor.core.archive import broken, read_archive, write_archive
 from auctor.core.checks import check_int
 from auctor.core.codec import Arrays, Codec
-from auctor.core.errors import AuctorError, DataError
+from auctor.core.errors import AuctorError, DataError, speaks
 from auctor.core.files import AnyPath, check_destination, sole_writer
 from auctor.core.json import as_json
 from auctor.core.result import Step
@@ -22,7 +22,6 @@ from auctor.core.types import Array, FloatArray
 from auctor.core.watching import Watcher, watch
 from auctor.solvers.lbfgs import Pairs
 
-WHO = "Checkpoint"
 KIND = "fit checkpoint"
 #: Version of the file format.
 FORMAT = 2
@@ -104,6 +103,7 @@ class Checkpoint(Watcher):
     (True, {'max_iter': 1000, 'tol': 0.1})
     """
 
+    @speaks
     def __init__(
         self,
         path: AnyPath,
@@ -113,8 +113,8 @@ class Checkpoint(Watcher):
         every: int = EVERY,
         inner: Watcher | None = None,
     ) -> None:
-        check_int(WHO, "every", every, low=1)
-        self.path = check_destination(path, who=WHO)
+        check_int("every", every, low=1)
+        self.path = check_destination(path)
         # Free parameters are only shown: objects, such as solvers, are stored as text.
         plain = {
             name: repr(value) if name in FREE and not isinstance(value, PLAIN) else value
@@ -136,7 +136,7 @@ class Checkpoint(Watcher):
     @contextmanager
     def keeping(self) -> Iterator[None]:
         """Watch the fits of the block; the best point is written at its end, also on an error."""
-        with sole_writer(self.path, who=WHO):
+        with sole_writer(self.path):
             try:
                 with watch(self):
                     yield
@@ -181,6 +181,7 @@ class Checkpoint(Watcher):
         """Called when a path of strengths has solved one of them."""
         return self._inner.on_point(strength, solution, number, total)
 
+    @speaks
     def write(self) -> None:
         """Write the best points, and what the solver has learned, to the file."""
         start = time.perf_counter()
@@ -190,7 +191,7 @@ class Checkpoint(Watcher):
         arrays: Arrays = {}
         kept = Progress(points, learned if isinstance(learned, Pairs) else None)
         meta = {"format": FORMAT, **self._of, "progress": CODEC.encode(kept, "progress", arrays)}
-        write_archive(self.path, meta, arrays, who=WHO, kind=KIND)
+        write_archive(self.path, meta, arrays, kind=KIND)
         self._written = time.perf_counter()
         self._took = self._written - start
 
@@ -200,7 +201,7 @@ def _read(path: Path, wanted: Mapping[str, Any]) -> tuple[Progress, dict[str, An
 
     Raises if it was written for other rows or other parameters.
     """
-    meta, arrays = read_archive(path, who=WHO, format=FORMAT, kind=KIND)
+    meta, arrays = read_archive(path, format=FORMAT, kind=KIND)
     changed = {}
     for what in ("data", "parameters"):
         known, now = meta.get(what), wanted[what]
@@ -211,8 +212,7 @@ def _read(path: Path, wanted: Mapping[str, Any]) -> tuple[Progress, dict[str, An
             differ = [name for name in differ if name not in FREE]
         if differ:
             raise DataError(
-                WHO,
-                needs=f"the {what} that {path.name} was written with",
+                f"the {what} that {path.name} was written with",
                 got=f"another {differ[0]}: {now.get(differ[0])!r} instead of "
                 f"{known.get(differ[0])!r}",
                 todo="Pass those, or remove the checkpoint to start again.",
@@ -222,5 +222,5 @@ def _read(path: Path, wanted: Mapping[str, Any]) -> tuple[Progress, dict[str, An
         if arrays:
             raise ValueError("arrays that belong to nothing")
     except (AuctorError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise broken(path, WHO, str(error)) from error
+        raise broken(path, str(error)) from error
     return progress, changed

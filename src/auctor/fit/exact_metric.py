@@ -30,12 +30,11 @@ class Maximiser(Protocol):
         ...
 
 
-def check_maximiser(who: str, given: LinearParameters) -> None:
+def check_maximiser(given: LinearParameters) -> None:
     """Raise for a solver that cannot maximise a metric."""
     if isinstance(given.solver, str | type) or not hasattr(given.solver, "maximise"):
         raise ParameterError(
-            who,
-            needs="a solver without derivatives for {option}",
+            "a solver without derivatives for {option}",
             got=f"{given.solver!r}",
             todo="Use {option2}, or in Python the solver auctor.tune.DfoTr(kind='stepwise', "
             "restarts=False).",

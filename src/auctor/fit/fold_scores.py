@@ -66,8 +66,6 @@ class FoldScorer:
 
     Parameters
     ----------
-    who : str
-        Name used in messages.
     given : SearchParameters
     rows : Rows
         With scaled columns, where the fit scales them.
@@ -86,7 +84,6 @@ class FoldScorer:
         Number of solves, and of those that missed their tolerance.
     """
 
-    who: str
     given: SearchParameters
     rows: Rows
     raw: Rows
@@ -123,12 +120,9 @@ class FoldScorer:
         classes, several = np.unique(self.rows.codes[train]).size, self.rows.classes.size
         if classes < several or not test.size:
             raise DataError(
-                self.who,
-                needs="every class in each training part and some test rows",
-                got=(
-                    f"a fold with {classes} of {several} classes in training and {test.size} "
-                    "test rows"
-                ),
+                "every class in each training part and some test rows",
+                got=f"a fold with {classes} of {several} classes in training and {test.size} "
+                "test rows",
                 todo="Use stratified folds, or {option}.",
                 option=Option("cv", 5),
             )
@@ -137,12 +131,11 @@ class FoldScorer:
         """Number of folds: ``cv``, but at most the rows of the smallest class and the groups."""
         # Each fold needs a row of every class to hold out, and every training part another one.
         sizes = np.bincount(rows.codes)
-        count, smallest = check_int(self.who, "cv", self.given.cv, low=2), int(sizes.min())
+        count, smallest = check_int("cv", self.given.cv, low=2), int(sizes.min())
         rarest = rows.classes.tolist()[sizes.argmin()]
         if smallest < 2:
             raise DataError(
-                self.who,
-                needs="at least two rows of every class to cross-validate",
+                "at least two rows of every class to cross-validate",
                 got=f"{smallest} of class {rarest!r}",
                 todo="Drop that class, or choose the {option} yourself.",
                 option=Option("strength", bare=True),
@@ -150,7 +143,6 @@ class FoldScorer:
         if smallest < count:
             self.warnings.append(
                 DataWarning(
-                    self.who,
                     does=f"uses {smallest} folds instead of {count}: class {rarest!r} has no more "
                     "rows",
                     todo="Set {option}.",
@@ -163,8 +155,7 @@ class FoldScorer:
         several = np.unique(rows.groups).size
         if several < 2:
             raise DataError(
-                self.who,
-                needs="at least two groups to cross-validate",
+                "at least two groups to cross-validate",
                 got=several,
                 todo="Drop groups, or choose the {option} yourself.",
                 option=Option("strength", bare=True),
@@ -198,11 +189,11 @@ class FoldScorer:
             self._check_split(train, test)
         rows = self.rows
         # A threshold or a metric at k rows needs folds of at least k rows.
-        check_cut(self.who, self.given, chosen, rows.select_labels(train).total)
+        check_cut(self.given, chosen, rows.select_labels(train).total)
         if self.judge is None and chosen.cut is not None and chosen.cut.criterion in COUNTS:
             total = rows.select_labels(test).total
             of = Option("metric", bare=True)
-            check_count(self.who, chosen.cut.value, of, total, f"a fold of {test.size} rows")
+            check_count(chosen.cut.value, of, total, f"a fold of {test.size} rows")
         run = partial(
             regularisation_path,
             strengths=strengths,
@@ -226,12 +217,11 @@ class FoldScorer:
             value = second = math.nan
             try:
                 if self._undefined(chosen, self.rows.codes[test]):
-                    raise DataError(self.who, needs="positives for F-beta", got="none")
+                    raise DataError("positives for F-beta", got="none")
                 value, second = score(self._model(solutions, cut))
             except DataError as error:
                 self.warnings.append(
                     DataWarning(
-                        self.who,
                         does=f"leaves out a fold of {test.size} rows in which the metric is not "
                         f"defined: {error}",
                         todo="Use fewer folds.",
@@ -246,7 +236,7 @@ class FoldScorer:
         """A model of the scaled columns, or of the original columns for ``judge``."""
         if self.judge is not None:
             solutions = to_data_units(self.rows.scaling, solutions)
-        return model_from(self.who, self.given, self.rows, *stacked(solutions), cut)
+        return model_from(self.given, self.rows, *stacked(solutions), cut)
 
     def _undefined(self, chosen: Chosen, codes: IntArray) -> bool:
         """Whether the metric is 0 by convention because the held-out rows have no positive."""
@@ -264,7 +254,7 @@ class FoldScorer:
     ) -> list[tuple[list[Solution], FloatArray]]:
         """Solutions and thresholds at each strength that the paths of all classes reached."""
         data = rows.data(self.given.n_threads)
-        targets = targets_of(self.who, self.given.class_weight, rows, chosen)
+        targets = targets_of(self.given.class_weight, rows, chosen)
         intercept = bool(self.given.fit_intercept)
         problems = class_problems(chosen, penalty, data, targets, intercept)
         paths: list[Path] = []
@@ -283,7 +273,7 @@ class FoldScorer:
             parts = map(each_class, problems, [path.solutions[k] for path in paths])
             solutions = [one for part in parts for one in part]
             scores = partial(linear_scores, data, *stacked(solutions))
-            cut = thresholds(self.who, self.given, chosen, scores, targets, rows.weight)
+            cut = thresholds(self.given, chosen, scores, targets, rows.weight)
             models.append((solutions, cut))
         return models
 

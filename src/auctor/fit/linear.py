@@ -60,15 +60,14 @@ class Trained:
 
 
 def train_regressor(
-    who: str,
     given: RegressorParameters,
     matrix: Any,
     target: Target,
     previous: Solution | None = None,
 ) -> tuple[RegressionModel, Solution]:
     """Fit a regression to rows and their target; ``previous`` is the warm start."""
-    loss = resolve_loss(who, given.loss)
-    penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+    loss = resolve_loss(given.loss)
+    penalty = resolve_penalty(given.penalty, given.strength, given.l1_ratio)
     scaling = scaling_for(given, matrix, target.weight)
     data = stored(
         matrix if scaling is None else scaling.apply(matrix), target, n_threads=given.n_threads
@@ -78,13 +77,12 @@ def train_regressor(
     (solution,) = to_data_units(scaling, [solution])
     coef, intercept = stacked([solution])
     model = RegressionModel(
-        coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads, who=who
+        coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads
     )
     return model, solution
 
 
 def train_classifier(
-    who: str,
     given: ClassifierParameters,
     rows: Rows,
     previous: Sequence[Solution | None] | None = None,
@@ -93,21 +91,19 @@ def train_classifier(
 
     Parameters
     ----------
-    who : str
-        Name used in messages.
     given : ClassifierParameters
         Checked already.
     rows : Rows
     previous : sequence of solutions, optional
         Solutions of an earlier fit, for a warm start.
     """
-    chosen = resolve_metric(who, given.metric, given.surrogate)
-    check_cut(who, given, chosen, rows.total)
+    chosen = resolve_metric(given.metric, given.surrogate)
+    check_cut(given, chosen, rows.total)
     rows = scaled_rows(given, rows)
     previous = to_scaled_units(rows.scaling, previous)
     data = rows.data(given.n_threads)
-    targets = targets_of(who, given.class_weight, rows, chosen)
-    solutions = solve_classes(who, given, data, targets, chosen, previous)
+    targets = targets_of(given.class_weight, rows, chosen)
+    solutions = solve_classes(given, data, targets, chosen, previous)
     coef, intercept = stacked(solutions)
     warned: list[Warning] = []
 
@@ -119,21 +115,20 @@ def train_classifier(
     level = None
     if chosen.loss.shift_invariant and (given.calibrate or given.threshold_cv):
         level = np.average(training_scores(), axis=0, weights=rows.weight)
-    held_out = _held_out(who, given, chosen, rows, solutions, level, warned)
+    held_out = _held_out(given, chosen, rows, solutions, level, warned)
     cut_on = training_scores if given.threshold_cv is None or held_out is None else lambda: held_out
-    threshold = thresholds(who, given, chosen, cut_on, targets, rows.weight)
+    threshold = thresholds(given, chosen, cut_on, targets, rows.weight)
     calibrators = None
     if given.calibrate is not None and held_out is not None:
         hits = [target.y > 0.0 for target in targets]
         calibrators = fit_calibrators(given.calibrate, held_out, hits, rows.weight)
-    warned += _advice(who, given, data, solutions, targets, chosen)
+    warned += _advice(given, data, solutions, targets, chosen)
     solutions = to_data_units(rows.scaling, solutions)
-    model = model_from(who, given, rows, *stacked(solutions), threshold, calibrators)
+    model = model_from(given, rows, *stacked(solutions), threshold, calibrators)
     return Trained(model, solutions, warned)
 
 
 def model_from(
-    who: str,
     given: ClassifierParameters,
     rows: Rows,
     coef: FloatArray,
@@ -155,7 +150,6 @@ def model_from(
         surrogate=given.surrogate,
         average=given.average,
         n_threads=given.n_threads,
-        who=who,
     )
 
 
@@ -166,7 +160,6 @@ def unconverged(solutions: Sequence[Solution]) -> list[Warning]:
 
 
 def _advice(
-    who: str,
     given: ClassifierParameters,
     data: StoredData,
     solutions: Sequence[Solution],
@@ -178,9 +171,8 @@ def _advice(
     for solution, target in zip(solutions, targets, strict=True):
         rows = data.with_target(target)
         warned = advice(
-            who,
             chosen.loss,
-            penalty_for(who, given, rows, chosen),
+            penalty_for(given, rows, chosen),
             rows,
             solution,
             fit_intercept=bool(given.fit_intercept),
@@ -195,7 +187,6 @@ def _advice(
 
 
 def _held_out(
-    who: str,
     given: ClassifierParameters,
     chosen: Chosen,
     rows: Rows,
@@ -208,12 +199,11 @@ def _held_out(
         return None
     if solutions[-1].status is not Status.INTERRUPTED:
         try:
-            return out_of_fold_scores(who, given, chosen, rows, level, warned)
+            return out_of_fold_scores(given, chosen, rows, level, warned)
         except KeyboardInterrupt:
             pass
     warned.append(
         ConvergenceWarning(
-            who,
             does="was interrupted before its folds were fitted: the threshold is that of the "
             "training scores, and there are no probabilities",
             todo="Fit again for both.",
@@ -223,7 +213,6 @@ def _held_out(
 
 
 def out_of_fold_scores(
-    who: str,
     given: ClassifierParameters,
     chosen: Chosen,
     rows: Rows,
@@ -234,7 +223,7 @@ def out_of_fold_scores(
 
     Parameters
     ----------
-    who, given, chosen, rows
+    given, chosen, rows
         As in `train_classifier`.
     level : (k,) array, optional
         The scores of a fold are shifted so that its training rows have this mean score. Needed for
@@ -245,7 +234,7 @@ def out_of_fold_scores(
     # Folds of the rows that have weight; the others keep a score of 0, which nothing uses.
     kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
     seen = rows.select_labels(kept)
-    count = _fold_count(who, given, seen, warned)
+    count = _fold_count(given, seen, warned)
     part = replace(given, warm_start=False)
     scores = np.zeros((rows.codes.size, 1 if rows.classes.size == 2 else rows.classes.size))
     folds = stratified_folds(seen.codes, count, fold_seed(given), seen.groups)
@@ -253,14 +242,13 @@ def out_of_fold_scores(
         tell_stage("calibration fold", number, count)
         mine = rows.take(kept[train])
         try:
-            check_every_class(who, mine)
-            targets = targets_of(who, given.class_weight, mine, chosen)
+            check_every_class(mine)
+            targets = targets_of(given.class_weight, mine, chosen)
             data = mine.data(given.n_threads)
-            solutions = solve_classes(who, part, data, targets, chosen)
+            solutions = solve_classes(part, data, targets, chosen)
         except DataError as error:
             raise DataError(
-                who,
-                needs="folds that can be trained on for {option}",
+                "folds that can be trained on for {option}",
                 got=f"one of {train.size} rows of {rows.codes.size}: {error}",
                 todo="Or drop {option}.",
                 option=_of_folds(given),
@@ -276,13 +264,12 @@ def out_of_fold_scores(
     return scores
 
 
-def check_every_class(who: str, rows: Rows) -> None:
+def check_every_class(rows: Rows) -> None:
     """Raise if the training rows lack a class."""
     present = np.bincount(rows.codes, minlength=rows.classes.size) > 0
     if not present.all():
         raise DataError(
-            who,
-            needs="rows of every class to train on",
+            "rows of every class to train on",
             got=f"none of {rows.classes[~present].tolist()[0]!r}",
             todo="Use fewer folds.",
         )
@@ -293,14 +280,13 @@ def _of_folds(given: ClassifierParameters) -> Option:
     return Option("threshold_cv" if given.calibrate is None else "calibrate", bare=True)
 
 
-def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
+def _fold_count(given: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
     """Number of folds, but at most the rows of the smallest class and the number of groups."""
     # Every fold holds out a row of each class and trains on another one.
     smallest = int(np.bincount(rows.codes).min())
     if smallest < 2:
         raise DataError(
-            who,
-            needs="at least two rows of every class for {option}",
+            "at least two rows of every class for {option}",
             got=smallest,
             todo="Pass more rows of that class, or drop {option}.",
             option=_of_folds(given),
@@ -309,8 +295,7 @@ def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[
         smallest = min(smallest, np.unique(rows.groups).size)
         if smallest < 2:
             raise DataError(
-                who,
-                needs="at least two groups for {option}",
+                "at least two groups for {option}",
                 got=smallest,
                 todo="Pass more groups, or drop {option}.",
                 option=_of_folds(given),
@@ -319,7 +304,6 @@ def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[
     if given.threshold_cv is not None and smallest < count:
         warned.append(
             DataWarning(
-                who,
                 does=f"uses {smallest} folds for the threshold instead of {count}: a class has no "
                 "more rows, or there are no more groups",
                 todo="Set {option}.",

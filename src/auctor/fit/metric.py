@@ -261,25 +261,24 @@ def falling_base(metric: str) -> float | None:
     return FALLING.get(metric.partition("(")[0].strip())
 
 
-def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
+def parse(what: str, text: str) -> tuple[str, float | None]:
     """Name and number of ``name`` or ``name(number)``; an integer stays an integer.
 
     ``name(parameter=number)`` is allowed, too, with the metric's own name of the parameter.
 
     Examples
     --------
-    >>> parse("MetricClassifier", "metric", "precision_at_k(100)")
+    >>> parse("metric", "precision_at_k(100)")
     ('precision_at_k', 100)
     """
     match = _CALL.fullmatch(text)
     if match is None:
         near = meant(text.replace("-", "_").replace(" ", "_"), [*METRICS, *ALIASES])
         raise ParameterError(
-            who,
-            needs="{option} to be a name or name(number)",
+            "{option} to be a name or name(number)",
             got=f"{text!r}",
             todo=f"{near}Write it like 'precision_at_k(100)'.",
-            option=Option(what, bare=True),
+            option=what,
         )
     name, parameter, number = match.groups()
     if number is None:
@@ -289,8 +288,7 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
         wanted = METRICS[name].parameter
         example = f"{name}({number})" if wanted else name
         raise ParameterError(
-            who,
-            needs=f"{{option}} with {wanted or 'nothing in brackets'}",
+            f"{{option}} with {wanted or 'nothing in brackets'}",
             got=f"{parameter!r}",
             todo=f'Write it like "{example}".',
             option=Option(what, name),
@@ -301,27 +299,25 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
         except ValueError:
             continue
     raise ParameterError(
-        who,
-        needs="a number in {option}",
+        "a number in {option}",
         got=f"{number!r}",
         todo='Write it like "precision_at_k(100)".',
         option=Option(what, text),
     )
 
 
-def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
+def resolve_metric(metric: object, surrogate: str) -> Chosen:
     """The loss, the measure and the threshold rule of a metric's name or a loss object."""
     if not isinstance(metric, str):
         # A loss object: measured by AUC if the loss ignores a common offset of the scores (it is
         # about pairs), else by accuracy.
-        loss = as_loss(who, "metric", metric)
+        loss = as_loss("metric", metric)
         if surrogate != "auto":
             raise ParameterError(
-                who,
-                needs="{option} when {option2} is a loss object",
+                "{option} when {option2} is a loss object",
                 got=f"{surrogate!r}",
                 todo="Drop one of the two.",
-                option=(Option("surrogate", "auto"), Option("metric", bare=True)),
+                option=(Option("surrogate", "auto"), "metric"),
             )
         name = "auc" if loss.shift_invariant else "error"
         like = METRICS[name]
@@ -337,14 +333,14 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
             can_be_vacuous=row.can_be_vacuous,
             shrinks=row.shrinks,
         )
-    name, value = parse(who, "metric", ALIASES.get(metric, metric))
-    spec = METRICS[known(who, "metric", name, METRICS, ALIASES)]
-    value = _value(who, name, spec, value)
+    name, value = parse("metric", ALIASES.get(metric, metric))
+    spec = METRICS[known("metric", name, METRICS, ALIASES)]
+    value = _value(name, spec, value)
     table = spec.surrogates
     # The exact metric is searched from the solution of the default surrogate.
     exact = surrogate == EXACT and not (spec.by_label or spec.by_level)
     stand_in = next(iter(table)) if surrogate == "auto" or exact else surrogate
-    row = table[known(who, "surrogate", stand_in, table, to=Option("metric", metric))]
+    row = table[known("surrogate", stand_in, table, to=Option("metric", metric))]
     weigh = spec.positive_weight
     return Chosen(
         name,
@@ -368,15 +364,12 @@ def _surrogate_of(loss: Loss) -> Surrogate:
     return next((row for row in rows if row.make is type(loss)), Surrogate(type(loss)))
 
 
-def _value(
-    who: str, name: str, spec: Metric, value: float | None, what: str = "metric"
-) -> float | None:
+def _value(name: str, spec: Metric, value: float | None, what: str = "metric") -> float | None:
     """The checked number of a metric (or of a threshold of that name), or its default."""
     if not spec.parameter:
         if value is not None:
             raise ParameterError(
-                who,
-                needs="{option} alone",
+                "{option} alone",
                 got=f"a number, {value}",
                 todo="Drop it.",
                 option=Option(what, name),
@@ -384,15 +377,13 @@ def _value(
         return None
     if value is None and spec.default is None:
         raise ParameterError(
-            who,
-            needs=f"{spec.parameter} with {{option}}",
+            f"{spec.parameter} with {{option}}",
             got="none",
             todo=f'Write it like "{name}(10)".',
             option=Option(what, name),
         )
     value = spec.default if value is None else value
     check_real(
-        who,
         spec.parameter,
         value,
         low=spec.least,
@@ -401,12 +392,12 @@ def _value(
         of=Option(what, name),
     )
     if spec.parameter == "k":
-        check_count(who, value, Option(what, name))
+        check_count(value, Option(what, name))
     return value
 
 
 def check_count(
-    who: str, k: float | None, of: Option, total: float = math.inf, rows: str = "the rows"
+    k: float | None, of: Option, total: float = math.inf, rows: str = "the rows"
 ) -> None:
     """Raise if k, a part of the parameter ``of``, is a count that is no integer or too large.
 
@@ -414,30 +405,28 @@ def check_count(
     """
     if k is not None and k > 1 and not isinstance(k, Integral):
         raise ParameterError(
-            who,
-            needs="k of {option} to be an integer or a fraction in (0, 1]",
+            "k of {option} to be an integer or a fraction in (0, 1]",
             got=f"{k!r}",
             todo="Pass one of these.",
             option=of,
         )
     if k is not None and k > 1 and k > total * (1.0 + 1e-12):  # up to rounding of the sum
         raise DataError(
-            who,
-            needs=f"k of {{option}} to be at most the total weight of {rows}, {total:g}",
+            f"k of {{option}} to be at most the total weight of {rows}, {total:g}",
             got=k,
             todo="Pass a smaller k or a fraction in (0, 1].",
             option=of,
         )
 
 
-def resolve_cut(who: str, threshold: object) -> Cut | float:
+def resolve_cut(threshold: object) -> Cut | float:
     """A threshold given as a number or as a rule such as ``"precision(0.9)"``."""
     if not isinstance(threshold, str):
-        return check_real(who, "threshold", threshold)
-    name, value = parse(who, "threshold", ALIASES.get(threshold, threshold))
-    check_criterion(who, name, value, what="threshold")
+        return check_real("threshold", threshold)
+    name, value = parse("threshold", ALIASES.get(threshold, threshold))
+    check_criterion(name, value, what="threshold")
     if name == "top":
-        check_count(who, value, Option("threshold", name))
+        check_count(value, Option("threshold", name))
     if name in METRICS:  # its number has the range of the metric's number
-        _value(who, name, METRICS[name], value, what="threshold")
+        _value(name, METRICS[name], value, what="threshold")
     return Cut(name, value)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import as_matrix, feature_names
 from auctor.data.coerce import check_weight, stored
@@ -35,8 +35,6 @@ class LinearBase:
     schema : dict, optional
         How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
     n_threads : int, optional
-    who : str
-        Name used in error messages.
     """
 
     coef: FloatArray
@@ -44,7 +42,6 @@ class LinearBase:
     feature_names: tuple[str, ...] | None = None
     schema: dict[str, Any] | None = None
     n_threads: int | None = None
-    who: str = "LinearModel"
 
     @property
     def n_features(self) -> int:
@@ -65,21 +62,20 @@ class LinearBase:
         """The model itself, so that functions of an estimator take a model, too."""
         return self
 
+    @speaks
     def scores(self, X: Any) -> FloatArray:
         """``X @ coef.T + intercept``, shape (n, k)."""
-        matrix = as_matrix(X, who=self.who)
+        matrix = as_matrix(X)
         if matrix.shape[1] != self.n_features:
             raise DataError(
-                self.who,
-                needs=f"{self.n_features} columns",
+                f"{self.n_features} columns",
                 got=matrix.shape[1],
                 todo="Pass the columns used in fit.",
             )
         names = feature_names(X)
         if names is not None and self.feature_names not in (None, tuple(names)):
             raise DataError(
-                self.who,
-                needs="the columns used in fit, in their order",
+                "the columns used in fit, in their order",
                 got=f"other names, such as {_first_other(names, self.feature_names)!r}",
                 todo="Select the columns by name first.",
             )
@@ -115,15 +111,16 @@ class RegressionModel(LinearBase):
     ----------
     loss : str or loss object
         Its inverse link turns scores into predictions.
-    coef, intercept, feature_names, schema, n_threads, who
+    coef, intercept, feature_names, schema, n_threads
         As in `LinearBase`, with one score.
     """
 
     loss: Any = "squared"
 
+    @speaks
     def predict(self, X: Any) -> FloatArray:
         """Predicted target."""
-        return resolve_loss(self.who, self.loss).response(self.scores(X).ravel())
+        return resolve_loss(self.loss).response(self.scores(X).ravel())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,7 +140,7 @@ class LinearModel(LinearBase):
         calibrator. Decision values are always those of the second class.
     metric, surrogate, average
         What `score` measures, as in `auctor.MetricClassifier`.
-    coef, intercept, feature_names, schema, n_threads, who
+    coef, intercept, feature_names, schema, n_threads
         As in `LinearBase`; k is 1 for two classes, else the number of classes.
 
     Examples
@@ -188,25 +185,30 @@ class LinearModel(LinearBase):
         several = not self.binary and self.calibrators is not None
         return several and all(one == LOG_ODDS for one in self.calibrators or ())
 
+    @speaks
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
         scores = self.scores(X)
         return scores.ravel() if self.binary else scores
 
+    @speaks
     def predict(self, X: Any) -> Array:
         """Labels: by the threshold for two classes, by the highest score for more."""
         return self.labels_at(self.decision_function(X))
 
+    @speaks
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes, (n, n_classes)."""
         return self.probabilities_at(self.decision_function(X))
 
+    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """The metric, greater is better; see `score_at`."""
         return self.score_at(self.decision_function(X), np.asarray(y), sample_weight, groups)
 
     # --- from decision values -----------------------------------------------------------------
 
+    @speaks
     def labels_at(self, decision: FloatArray) -> Array:
         """Predicted labels from decision values."""
         if decision.ndim == 1:
@@ -220,12 +222,12 @@ class LinearModel(LinearBase):
         """Decision values with the sign of the positive one of two classes."""
         return self.sign * decision
 
+    @speaks
     def probabilities_at(self, decision: FloatArray) -> FloatArray:
         """Probabilities (n, n_classes) from decision values."""
         if self.calibrators is None:
             raise ParameterError(
-                self.who,
-                needs="a calibrated model, or one trained on log_loss, for probabilities",
+                "a calibrated model, or one trained on log_loss, for probabilities",
                 got=f"metric={self.metric!r} without calibration",
                 todo="Fit it with {option}.",
                 option=Option("calibrate", "sigmoid"),
@@ -238,6 +240,7 @@ class LinearModel(LinearBase):
         shares = joint_probabilities(self.calibrators, columns)
         return shares[:, ::-1] if columns.shape[1] == 1 and not self.positive else shares
 
+    @speaks
     def score_at(
         self, decision: FloatArray, y: Array, sample_weight: Any = None, groups: Any = None
     ) -> float:
@@ -249,16 +252,16 @@ class LinearModel(LinearBase):
         recalls, balanced accuracy. The ranking is that of the decision values, after the thresholds
         are subtracted: only then are the scores of several classes comparable.
         """
-        chosen = resolve_metric(self.who, self.metric, self.surrogate)
+        chosen = resolve_metric(self.metric, self.surrogate)
         y = self._one_per_row(y, decision.shape[0])
         if chosen.name == "error" and groups is None:
             # Plain accuracy, also with labels that the model does not know: these are errors.
             right = self.labels_at(decision) == y
             if sample_weight is None:
                 return float(np.mean(right))
-            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+            weight = check_weight(sample_weight, y.shape[0])
             return float(np.average(right, weights=weight))
-        y = known_labels(self.who, y, self.classes)
+        y = known_labels(y, self.classes)
         if chosen.joint(self.classes.size):
             return self._minus_log_loss(decision, y, sample_weight)
         scores = self._judged(decision, chosen)
@@ -274,7 +277,7 @@ class LinearModel(LinearBase):
         """Mean over the classes of y of the share of their rows that are predicted right."""
         weight = np.ones(y.shape[0])
         if sample_weight is not None:
-            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+            weight = check_weight(sample_weight, y.shape[0])
         own = np.searchsorted(self.classes, y)
         total, hit = np.bincount(own, weights=weight), np.bincount(own, weights=right * weight)
         return float(np.mean(hit[total > 0.0] / total[total > 0.0]))
@@ -287,7 +290,7 @@ class LinearModel(LinearBase):
             shares = self.probabilities_at(decision)
         weight = None
         if sample_weight is not None:
-            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+            weight = check_weight(sample_weight, y.shape[0])
         likely = np.maximum(shares[np.arange(own.size), own], np.finfo(np.float64).eps)
         return float(np.average(np.log(likely), weights=weight))
 
@@ -295,8 +298,7 @@ class LinearModel(LinearBase):
         """The labels, if there is one for each of n rows."""
         if y.shape != (n,):
             raise DataError(
-                self.who,
-                needs=f"one label for each of the {n} rows",
+                f"one label for each of the {n} rows",
                 got=f"shape {y.shape}",
                 todo="Pass X and y of equal length.",
             )

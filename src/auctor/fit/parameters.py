@@ -109,81 +109,76 @@ def parameters_of(kind: type[P], source: Parameters) -> P:
     return kind(**named)
 
 
-def check_linear(who: str, given: LinearParameters) -> None:
+def check_linear(given: LinearParameters) -> None:
     """Raise for invalid values of the parameters that every fit has."""
     if isinstance(given.strength, str):
         raise ParameterError(
-            who,
-            needs="{option2} to be a number",
+            "{option2} to be a number",
             got=f"{given.strength!r}",
             todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
-            option=(Option("strength", 1e-4), Option("strength", bare=True)),  # an example
+            option=(Option("strength", 1e-4), "strength"),
         )
-    check_real(who, "strength", given.strength, low=0.0)
-    check_real(who, "tol", given.tol, low=0.0)
-    check_int(who, "max_iter", given.max_iter, low=1)
-    check_int(who, "verbose", given.verbose)
+    check_real("strength", given.strength, low=0.0)
+    check_real("tol", given.tol, low=0.0)
+    check_int("max_iter", given.max_iter, low=1)
+    check_int("verbose", given.verbose)
     for name in ("fit_intercept", "warm_start"):
-        check_bool(who, name, getattr(given, name))
+        check_bool(name, getattr(given, name))
     if isinstance(given.standardise, str):
-        check_choice(who, "standardise", given.standardise, ("auto",))
+        check_choice("standardise", given.standardise, ("auto",))
     else:
-        check_bool(who, "standardise", given.standardise)
+        check_bool("standardise", given.standardise)
 
 
-def check_regressor(who: str, given: RegressorParameters) -> None:
+def check_regressor(given: RegressorParameters) -> None:
     """Raise for invalid parameters of a regressor."""
-    check_linear(who, given)
-    check_work(who, given)
-    resolve_loss(who, given.loss)
-    resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+    check_linear(given)
+    check_work(given)
+    resolve_loss(given.loss)
+    resolve_penalty(given.penalty, given.strength, given.l1_ratio)
 
 
-def check_classifier(who: str, given: ClassifierParameters) -> None:
+def check_classifier(given: ClassifierParameters) -> None:
     """Raise for invalid parameters of a classifier."""
-    check_linear(who, given)
+    check_linear(given)
     if given.surrogate != "exact":  # whose solver needs no derivatives: see `check_maximiser`
-        check_work(who, given)
-    resolve_metric(who, given.metric, given.surrogate)
-    resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+        check_work(given)
+    resolve_metric(given.metric, given.surrogate)
+    resolve_penalty(given.penalty, given.strength, given.l1_ratio)
     if states_cut(given):
-        resolve_cut(who, given.threshold)
+        resolve_cut(given.threshold)
     if given.threshold_cv is not None:
-        check_int(who, "threshold_cv", given.threshold_cv, low=2)
+        check_int("threshold_cv", given.threshold_cv, low=2)
     if given.calibrate is not None:
-        check_choice(who, "calibrate", given.calibrate, tuple(KINDS))
-    check_choice(who, "average", given.average, AVERAGES)
+        check_choice("calibrate", given.calibrate, tuple(KINDS))
+    check_choice("average", given.average, AVERAGES)
 
 
-def check_search(who: str, given: SearchParameters) -> None:
+def check_search(given: SearchParameters) -> None:
     """Raise for invalid parameters of a search for the strength."""
-    check_classifier(who, given)
+    check_classifier(given)
     if given.n_strengths is not None:
-        check_int(who, "n_strengths", given.n_strengths, low=1)
-    check_choice(who, "rule", given.rule, RULES)
+        check_int("n_strengths", given.n_strengths, low=1)
+    check_choice("rule", given.rule, RULES)
     if given.ratio is not None:
-        check_real(who, "ratio", given.ratio, low=0.0, high=1.0, open_low=True, open_high=True)
-    check_bool(who, "refit", given.refit)
-    unit_penalty(who, given)
+        check_real("ratio", given.ratio, low=0.0, high=1.0, open_low=True, open_high=True)
+    check_bool("refit", given.refit)
+    unit_penalty(given)
 
 
-def check_work(who: str, given: LinearParameters) -> None:
+def check_work(given: LinearParameters) -> None:
     """Raise for an unknown solver or too many threads."""
-    check_solver(who, given.solver, SOLVERS)
+    check_solver(given.solver, SOLVERS)
     if given.n_threads is not None:
-        count = check_int(who, "n_threads", given.n_threads, low=1)
-        check_real(who, "n_threads", count, high=MOST_THREADS)
+        count = check_int("n_threads", given.n_threads, low=1)
+        check_real("n_threads", count, high=MOST_THREADS)
 
 
-def check_bool(who: str, name: str, value: object) -> None:
+def check_bool(name: str, value: object) -> None:
     """Raise for a value that is neither a bool nor an int."""
     if not isinstance(value, bool | np.bool_ | int):
         raise ParameterError(
-            who,
-            needs="{option} to be True or False",
-            got=f"{value!r}",
-            todo="Pass a bool.",
-            option=Option(name, bare=True),
+            "{option} to be True or False", got=f"{value!r}", todo="Pass a bool.", option=name
         )
 
 
@@ -192,9 +187,9 @@ def states_cut(given: ClassifierParameters) -> bool:
     return not (isinstance(given.threshold, str) and given.threshold == "auto")
 
 
-def unit_penalty(who: str, given: LinearParameters) -> Penalty:
+def unit_penalty(given: LinearParameters) -> Penalty:
     """The penalty with a strength of one, which paths multiply by their strengths."""
-    return resolve_penalty(who, given.penalty, 1.0, given.l1_ratio).with_strength(1.0)
+    return resolve_penalty(given.penalty, 1.0, given.l1_ratio).with_strength(1.0)
 
 
 def generator(given: LinearParameters) -> np.random.Generator:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError, Option, speaks_as
 from auctor.core.types import Array, IntArray
 from auctor.data.preparation import split_rows
 from auctor.fit.targets import positive_code
@@ -58,6 +58,7 @@ class Parts(NamedTuple):
         }
 
 
+@speaks_as("prepare")
 def prepare(
     table: Table,
     test: Table | None = None,
@@ -66,7 +67,6 @@ def prepare(
     seed: int = 0,
     pos_label: Any = None,
     source: str = "the table",
-    who: str = "prepare",
 ) -> Parts:
     r"""Rows to train on and rows to measure on.
 
@@ -84,8 +84,8 @@ def prepare(
         Seed of the choice of held-out rows.
     pos_label : label, optional
         The positive class, or its text; by default as in `auctor.MetricClassifier`.
-    source, who : str
-        Names of the table and of the caller in error messages.
+    source : str
+        Name of the table in error messages.
 
     Examples
     --------
@@ -99,62 +99,60 @@ def prepare(
     ((2, 1), (2, 1), array([0, 1]))
     """
     matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
-    labels = check_labels(table, source, who=who)
+    labels = check_labels(table, source)
     classes = np.unique(labels)
-    codes = codes_of(labels, classes, who=who)
-    positive = positive_code(who, classes, codes, pos_label=pos_label)
+    codes = codes_of(labels, classes)
+    positive = positive_code(classes, codes, pos_label=pos_label)
     if test is not None:
-        codes = codes_of(np.asarray(test.labels), classes, who=who)
-        check_classes(codes, classes, who=who)
+        codes = codes_of(np.asarray(test.labels), classes)
+        check_classes(codes, classes)
         return Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True, positive)
     if share == 0.0:
         return Parts(matrix, labels, matrix, codes, classes, schema, columns, False, positive)
-    rows, held = hold_out(labels, share, seed, who=who)
+    rows, held = hold_out(labels, share, seed)
     matrix, rest = split_rows(matrix, held)
     return Parts(
         matrix, labels[rows], rest, codes[held], classes, schema, columns, True, positive, held
     )
 
 
-def check_labels(table: Table, source: str, *, who: str) -> Array:
+def check_labels(table: Table, source: str) -> Array:
     """The labels of a table, see `tidy_labels`; raises if a classifier cannot be trained on it."""
-    labels = tidy_labels(np.asarray(table.labels), who=who)
-    check_whole(labels, source, who=who)
-    check_width(table.matrix.shape[1], table.schema.first_index, who=who)
+    labels = tidy_labels(np.asarray(table.labels))
+    check_whole(labels, source)
+    check_width(table.matrix.shape[1], table.schema.first_index)
     classes = np.unique(labels)
     if classes.size < 2:
         raise DataError(
-            who,
-            needs="at least two classes",
+            "at least two classes",
             got=f"only {classes.tolist()[0]!r} in {source}",
             todo="Check the label column.",
         )
     return labels
 
 
-def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
+def check_classes(codes: IntArray, classes: Array) -> None:
     """Raise if the rows to measure on lack a class."""
     absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
     if absent:
         raise DataError(
-            who,
-            needs="rows of every class to measure on",
+            "rows of every class to measure on",
             got=f"none of {absent[0]!r}",
             todo="Pass a file that has some.",
         )
 
 
-def tidy_labels(labels: Array, *, who: str) -> Array:
+def tidy_labels(labels: Array) -> Array:
     """Labels with whole numbers as integers; raises for numbers mixed with text.
 
     Examples
     --------
-    >>> tidy_labels(np.array([1.0, -1.0]), who="auctor train")
+    >>> tidy_labels(np.array([1.0, -1.0]))
     array([ 1, -1])
-    >>> tidy_labels(np.array(["1", "no"]), who="auctor train")
+    >>> tidy_labels(np.array(["1", "no"]))
     Traceback (most recent call last):
         ...
-    auctor.core.errors.DataError: auctor train needs labels of one kind; got numbers and text: '1' and 'no'. Correct the label column.
+    auctor.core.errors.DataError: auctor needs labels of one kind; got numbers and text: '1' and 'no'. Correct the label column.
     """  # noqa: E501
     if labels.dtype.kind == "f":
         # Beyond 2^53 not every integer is a float, and labels could collide.
@@ -164,8 +162,7 @@ def tidy_labels(labels: Array, *, who: str) -> Array:
         kinds = {_is_number(label): label for label in np.unique(labels.astype(str)).tolist()}
         if len(kinds) == 2:
             raise DataError(
-                who,
-                needs="labels of one kind",
+                "labels of one kind",
                 got=f"numbers and text: {kinds[True]!r} and {kinds[False]!r}",
                 todo="Correct the label column.",
             )
@@ -181,35 +178,33 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def check_whole(labels: Array, source: str, *, who: str) -> None:
+def check_whole(labels: Array, source: str) -> None:
     """Raise for labels that are numbers with a fractional part.
 
     Examples
     --------
-    >>> check_whole(np.array([0.5, 1.0]), "rows.csv", who="auctor train")
+    >>> check_whole(np.array([0.5, 1.0]), "rows.csv")
     Traceback (most recent call last):
         ...
-    auctor.core.errors.DataError: auctor train needs whole numbers or text as labels; got 0.5 in rows.csv. Check that label names the right column.
+    auctor.core.errors.DataError: auctor needs whole numbers or text as labels; got 0.5 in rows.csv. Check that label names the right column.
     """  # noqa: E501
     wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
     if wrong.size:
         raise DataError(
-            who,
-            needs="whole numbers or text as labels",
+            "whole numbers or text as labels",
             got=f"{wrong[0]:g} in {source}",
             todo="Check that {option} names the right column.",
             option=Option("label", bare=True),
         )
 
 
-def check_width(n_columns: int, first_index: int | None, *, who: str) -> None:
+def check_width(n_columns: int, first_index: int | None) -> None:
     """Raise for so many columns that a solver's vectors do not fit into memory."""
     most = memory() // (VECTORS_PER_COLUMN * 8)
     if n_columns > most:
         last = n_columns - 1 + (first_index or 0)
         raise DataError(
-            who,
-            needs=f"at most {most:,} columns to fit the memory",
+            f"at most {most:,} columns to fit the memory",
             got=f"{n_columns:,} (the largest index is {last})",
             todo="Number the columns without gaps.",
         )
@@ -227,21 +222,20 @@ def memory() -> int:
         return size
 
 
-def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
+def codes_of(labels: Array, classes: Array) -> IntArray:
     """Positions of labels in the classes of a model; raises for missing or unknown labels.
 
     Examples
     --------
-    >>> codes_of(np.array([1.0, -1.0, 1.0]), np.array([-1, 1]), who="auctor evaluate")
+    >>> codes_of(np.array([1.0, -1.0, 1.0]), np.array([-1, 1]))
     array([1, 0, 1])
     """
     numbers = classes.dtype.kind in "iufb"
     table = classes if numbers else classes.astype(str)
-    found = tidy_labels(labels, who=who)
+    found = tidy_labels(labels)
     if found.dtype.kind == "f" and (missing := int(np.isnan(found).sum())):
         raise DataError(
-            who,
-            needs="a label in every row",
+            "a label in every row",
             got=f"{missing} missing of {found.size}",
             todo="Drop such rows, or pass {option} with another column.",
             option="label",
@@ -250,7 +244,7 @@ def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
         # The model's labels are numbers, those of the file text: read the text as numbers.
         text = np.unique(found)
         if not all(map(_is_number, text.tolist())):
-            raise _unknown(classes, text, who)
+            raise _unknown(classes, text)
         found = found.astype(np.float64)
     elif not numbers:
         found = found.astype(str)
@@ -260,14 +254,13 @@ def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
     codes: IntArray = order[place]
     wrong = table[codes] != found
     if wrong.any():
-        raise _unknown(classes, np.unique(found[wrong]), who)
+        raise _unknown(classes, np.unique(found[wrong]))
     return codes
 
 
-def _unknown(classes: Array, found: Array, who: str) -> DataError:
+def _unknown(classes: Array, found: Array) -> DataError:
     return DataError(
-        who,
-        needs=f"labels that the model knows ({_listed(classes)})",
+        f"labels that the model knows ({_listed(classes)})",
         got=f"{_listed(found)}",
         todo="Drop those rows, or train with them.",
     )
@@ -278,12 +271,12 @@ def _listed(values: Array) -> str:
     return f"{shown}, ..." if values.size > 5 else shown
 
 
-def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntArray, IntArray]:
+def hold_out(labels: Array, share: float, seed: int) -> tuple[IntArray, IntArray]:
     """Indices of training rows and of held-out rows, the same share of every class, sorted.
 
     Examples
     --------
-    >>> train, test = hold_out(np.array([0, 0, 0, 0, 1, 1]), 0.25, 0, who="auctor train")
+    >>> train, test = hold_out(np.array([0, 0, 0, 0, 1, 1]), 0.25, 0)
     >>> train.size, test.size
     (4, 2)
     """
@@ -294,8 +287,7 @@ def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntAr
         rows = np.flatnonzero(codes == position)
         if rows.size < 2:
             raise DataError(
-                who,
-                needs="two rows of every class to hold some out",
+                "two rows of every class to hold some out",
                 got=f"one of {name!r}",
                 todo="Drop that class, or set {option}.",
                 option=Option("share", 0),
@@ -305,15 +297,14 @@ def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntAr
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
-def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> None:
+def check_finite(matrix: Any, names: tuple[str, ...] | None) -> None:
     """Raise for columns with NaN, infinity or a sum that overflows, and name them."""
     with np.errstate(invalid="ignore", over="ignore"):
         bad = np.flatnonzero(~np.isfinite(matrix.sum(axis=0)))
     if bad.size:
         found = bad if names is None else np.array(names, dtype=object)[bad]
         raise DataError(
-            who,
-            needs="finite values",
+            "finite values",
             got=f"infinity, NaN or a sum that overflows in column {_listed(found)}",
             todo="Correct these values, or drop the column.",
         )

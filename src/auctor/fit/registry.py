@@ -42,19 +42,18 @@ PENALTIES: dict[str, Callable[[float, float | None], Penalty]] = {
 }
 
 
-def resolve_loss(who: str, loss: object) -> Loss:
+def resolve_loss(loss: object) -> Loss:
     """The regression loss of a name; a loss object is returned unchanged."""
     if isinstance(loss, str):
-        return LOSSES[known(who, "loss", loss, LOSSES)]()
-    return as_loss(who, "loss", loss)
+        return LOSSES[known("loss", loss, LOSSES)]()
+    return as_loss("loss", loss)
 
 
-def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float | None) -> Penalty:
+def resolve_penalty(penalty: object, strength: float, l1_ratio: float | None) -> Penalty:
     """The penalty of a name and a strength; a penalty object has its own strength."""
     if l1_ratio is not None and penalty != "elastic_net":
         raise ParameterError(
-            who,
-            needs="{option} to use {option2}",
+            "{option} to use {option2}",
             got=f"{penalty!r}",
             todo="Set {option} or drop {option2}.",
             option=(Option("penalty", "elastic_net"), Option("l1_ratio", bare=True)),
@@ -62,20 +61,18 @@ def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float 
     if penalty is None:
         penalty = "none"
     if isinstance(penalty, str):
-        return PENALTIES[known(who, "penalty", penalty, PENALTIES)](strength, l1_ratio)
+        return PENALTIES[known("penalty", penalty, PENALTIES)](strength, l1_ratio)
     if isinstance(penalty, type) or not hasattr(penalty, "prox"):
         raise ParameterError(
-            who,
-            needs="{option} to be a name or a penalty object",
+            "{option} to be a name or a penalty object",
             got=f"{penalty!r}",
             todo=f"Names: {', '.join(PENALTIES)}.",
-            option=Option("penalty", bare=True),
+            option="penalty",
         )
     return cast(Penalty, penalty)
 
 
 def known(
-    who: str,
     what: str,
     name: object,
     table: Mapping[str, object],
@@ -89,22 +86,20 @@ def known(
     """
     if not isinstance(name, str) or name not in table:
         raise ParameterError(
-            who,
-            needs=f"{{option}}{'' if to is None else ' for {option2}'} to be one of "
+            f"{{option}}{'' if to is None else ' for {option2}'} to be one of "
             f"{', '.join(map(repr, table))} or an object",
             got=f"{name!r}",
             todo=f"{meant(name, [*table, *also])}Pass one of these.",
-            option=(Option(what, bare=True), *(() if to is None else (to,))),
+            option=(what, *(() if to is None else (to,))),
         )
     return name
 
 
-def as_loss(who: str, what: str, loss: object) -> Loss:
+def as_loss(what: str, loss: object) -> Loss:
     """The object, if it is a loss; else an error."""
     if isinstance(loss, type) or not hasattr(loss, "value_grad"):
         raise ParameterError(
-            who,
-            needs=f"{what} to be a name or a loss object",
+            f"{what} to be a name or a loss object",
             got=f"{loss!r}",
             todo="Pass an instance, such as auctor.losses.Logistic().",
         )

@@ -72,8 +72,6 @@ class StrengthSearch:
 
     Parameters
     ----------
-    who : str
-        Name used in messages.
     given : SearchParameters
         Checked already.
     rows : Rows
@@ -99,7 +97,6 @@ class StrengthSearch:
         Warnings for the user.
     """
 
-    who: str
     given: SearchParameters
     rows: Rows
     splits: Sequence[Split] | None = None
@@ -114,7 +111,7 @@ class StrengthSearch:
         self.start = time.perf_counter()
         given = self.given
         raw, self.rows = self.rows, scaled_rows(given, self.rows)
-        self.penalty: Penalty = unit_penalty(self.who, given)
+        self.penalty: Penalty = unit_penalty(given)
         self.stated = given.strengths is not None or given.n_strengths is not None
         self.names: tuple[str, ...] = (given.surrogate,)
         if not self.stated and self.rows.groups is None:
@@ -122,7 +119,7 @@ class StrengthSearch:
         seconds = math.inf if given.max_seconds is None else given.max_seconds
         end = self.start + SEARCH_SHARE * seconds
         self.scorer = FoldScorer(
-            self.who, given, self.rows, raw, splits=self.splits, judge=self.judge, end=end
+            given, self.rows, raw, splits=self.splits, judge=self.judge, end=end
         )
         self.curve = self._curve(self.names[0])
         self.strengths = self._candidates()
@@ -148,7 +145,6 @@ class StrengthSearch:
             except OutOfTimeError:
                 self.warnings.append(
                     ConvergenceWarning(
-                        self.who,
                         does="ran out of time before every strength was scored, and takes the "
                         "best so far",
                         todo="Increase {option}.",
@@ -189,11 +185,11 @@ class StrengthSearch:
         self._coarse_to_fine(budget)
         rows = self.rows.matrix.shape
         for name in self.names[1:]:
-            self.curve = contest(self.curve, self._curve(name), budget, rows, who=self.who)
+            self.curve = contest(self.curve, self._curve(name), budget, rows)
 
     def _coarse_to_fine(self, budget: Budget) -> None:
         """Score the coarse grid, extend it, thin it out over the folds, refine it at the best."""
-        curve, who = self.curve, self.who
+        curve = self.curve
         folds = list(range(len(self.scorer.folds)))
         first, later = folds[: self._first_folds()], folds[self._first_folds() :]
         curve.add(first, self.strengths.tolist(), budget)
@@ -201,7 +197,7 @@ class StrengthSearch:
         # Extend the grid while its best strength is at an end. Sparse models need no larger
         # strengths: the first one of the grid makes all weights zero.
         for _ in range(MAX_EXTENSIONS):
-            best, tried = curve.best(who), curve.strengths
+            best, tried = curve.best(), curve.strengths
             if curve.flat_edge(best):
                 break
             if best == 0 and self.penalty.smooth:
@@ -219,7 +215,7 @@ class StrengthSearch:
             curve.add([fold], kept, budget)
             kept = self._undecided(kept)
         # Half a step of the geometric grid on either side of the best.
-        found = float(curve.strengths[curve.best(who)])
+        found = float(curve.strengths[curve.best()])
         neighbours = [found * math.sqrt(step), found / math.sqrt(step)]
         curve.add(sorted(curve.table[found]), neighbours, budget)
 
@@ -235,7 +231,7 @@ class StrengthSearch:
             return kept
         curve = self.curve
         scores, all_of = curve.scores(), curve.strengths.tolist()
-        best = curve.best(self.who)
+        best = curve.best()
         left = []
         for strength in kept:
             mean, error = curve.lead(best, scores[:, all_of.index(strength)])
@@ -245,14 +241,14 @@ class StrengthSearch:
 
     def _curve(self, name: str) -> ValidationCurve:
         """A curve without scores for the surrogate of this name."""
-        chosen = resolve_metric(self.who, self.given.metric, name)
+        chosen = resolve_metric(self.given.metric, name)
         return ValidationCurve(self.scorer, chosen, self.penalty, name)
 
     def _candidates(self) -> FloatArray:
         """The strengths to try first, decreasing."""
         given, rows, chosen = self.given, self.rows, self.curve.chosen
         if given.strengths is not None:
-            return check_strengths(self.who, given.strengths)
+            return check_strengths(given.strengths)
         data = rows.data(given.n_threads)
         if self.penalty.smooth:
             # The mean squared norm of a row: the sum of the columns' mean squares.
@@ -261,7 +257,7 @@ class StrengthSearch:
             ratio, per_decade = SMOOTH_RATIO, 1.0
         else:
             # The smallest strength at which all weights of all classes are zero.
-            targets = targets_of(self.who, given.class_weight, rows, chosen)
+            targets = targets_of(given.class_weight, rows, chosen)
             intercept = bool(given.fit_intercept)
             problems = class_problems(chosen, self.penalty, data, targets, intercept)
             top = max(map(strength_max, problems))
@@ -282,7 +278,7 @@ class StrengthSearch:
             self.scores = np.full((len(self.scorer.folds), self.strengths.size), np.nan)
             self.best_index = self.strengths.size // 2
             return
-        best = (curve.best if self.given.rule == "best" else curve.simplest)(self.who)
+        best = (curve.best if self.given.rule == "best" else curve.simplest)()
         if self.given.rule == "best" and not self.stated:
             best = curve.off_edge(best)
         chosen = float(curve.strengths[best])
@@ -305,7 +301,6 @@ class StrengthSearch:
         if at == 0 and not self.penalty.smooth and not self.stated:
             self.warnings.append(
                 DataWarning(
-                    self.who,
                     does=f"chose the strength {self.strength:.3g}, at which almost no column is "
                     "in the model: with smaller strengths the held-out scores fall",
                     todo="Look for columns that tell more about the label.",
@@ -315,7 +310,6 @@ class StrengthSearch:
         end, further = ("largest", "larger") if at == 0 else ("smallest", "smaller")
         self.warnings.append(
             DataWarning(
-                self.who,
                 does=f"chose the {end} strength that it tried, {self.strength:.3g}, and scores "
                 "still rise there",
                 todo=f"Pass {{option}} with {further} values, or look for a column that gives the "
@@ -337,7 +331,7 @@ class StrengthSearch:
             l1_ratio=None,
             max_seconds=left,
         )
-        trained = train_classifier(self.who, given, self.rows, previous)
+        trained = train_classifier(given, self.rows, previous)
         # The model keeps the surrogate that the user passed, such as "auto".
         return replace(trained, model=replace(trained.model, surrogate=self.given.surrogate))
 
@@ -352,7 +346,7 @@ class StrengthSearch:
             return
         last = found[max(found)]
         solutions = to_data_units(self.rows.scaling, last.solutions)
-        model = model_from(self.who, self.given, self.rows, *stacked(solutions), last.cut)
+        model = model_from(self.given, self.rows, *stacked(solutions), last.cut)
         self.trained = Trained(model, solutions)
 
     def _report(self) -> None:
@@ -369,7 +363,6 @@ class StrengthSearch:
         count = f"missed the tolerance in {missed} of {fits} fits"
         self.warnings.append(
             ConvergenceWarning(
-                self.who,
                 does=count,
                 todo="Increase {option} or {option2}, or drop the smallest strengths.",
                 option=(Option("max_iter", bare=True), Option("tol", bare=True)),

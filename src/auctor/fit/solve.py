@@ -106,7 +106,6 @@ def _continued(problem: Problem) -> FloatArray | None:
 
 
 def solve_classes(
-    who: str,
     given: LinearParameters,
     data: StoredData,
     targets: Sequence[Target],
@@ -117,7 +116,7 @@ def solve_classes(
     starts = previous if previous and len(previous) == len(targets) else [None] * len(targets)
     if chosen.joint(len(targets)):
         # One problem with the weights of all classes, such as multinomial logistic regression.
-        penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+        penalty = resolve_penalty(given.penalty, given.strength, given.l1_ratio)
         problem = joint_problem(chosen, penalty, data, targets, bool(given.fit_intercept))
         known = [last.coef for last in starts if last is not None and given.warm_start]
         solution = solve_problem(given, problem, np.concatenate(known) if known else None)
@@ -128,11 +127,11 @@ def solve_classes(
         if len(targets) > 1:
             tell_stage("class", len(solutions) + 1, len(targets))
         rows = data.with_target(target)
-        penalty = penalty_for(who, given, rows, chosen)
+        penalty = penalty_for(given, rows, chosen)
         start = start_from(given, last, chosen.loss)
         if chosen.exact:
             # The surrogate's solution is the start of the search on the metric itself.
-            check_maximiser(who, given)
+            check_maximiser(given)
             first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
             solutions.append(maximise_exact(given, rows, chosen, first))
             continue
@@ -217,13 +216,13 @@ def in_memory(data: Data) -> bool:
     return EVERYTHING.has(data)
 
 
-def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
+def penalty_for(given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
     """The penalty of a problem.
 
     Where a class has fewer rows than columns, surrogates that depend on the sum of the two class
     covariances get at least the ridge of the Ledoit-Wolf shrinkage of that sum.
     """
-    penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+    penalty = resolve_penalty(given.penalty, given.strength, given.l1_ratio)
     common = not objective_of(chosen.loss).ridge_is_variance
     if common and _shrinks(given, data, chosen):
         return L2(max(given.strength, shrinkage(data).strength))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from auctor.core.errors import speaks_as
 from auctor.fit.metric import ALIASES, METRICS, parse
 from auctor.fit.validation_curve import Budget, ValidationCurve
 
@@ -27,6 +28,7 @@ SORTING_COLUMNS = 30
 KINKED_STEPS = 50
 
 
+@speaks_as("contestants")
 def contestants(metric: object, surrogate: str) -> tuple[str, ...]:
     """Names of the surrogates that cross-validation chooses from, the cheapest first.
 
@@ -39,10 +41,11 @@ def contestants(metric: object, surrogate: str) -> tuple[str, ...]:
     """
     if surrogate != "auto" or not isinstance(metric, str):
         return (surrogate,)
-    name, _ = parse("contestants", "metric", ALIASES.get(metric, metric))
+    name, _ = parse("metric", ALIASES.get(metric, metric))
     return METRICS[name].contest or ("auto",)
 
 
+@speaks_as("default_surrogate")
 def default_surrogate(metric: object, surrogate: str) -> str:
     """The name of a surrogate, with "auto" replaced by the metric's default.
 
@@ -55,7 +58,7 @@ def default_surrogate(metric: object, surrogate: str) -> str:
     """
     if surrogate != "auto" or not isinstance(metric, str):
         return surrogate
-    name, _ = parse("default_surrogate", "metric", ALIASES.get(metric, metric))
+    name, _ = parse("metric", ALIASES.get(metric, metric))
     return next(iter(METRICS[name].surrogates))
 
 
@@ -64,8 +67,6 @@ def contest(
     rival: ValidationCurve,
     budget: Budget,
     shape: tuple[int, int],
-    *,
-    who: str,
 ) -> ValidationCurve:
     """The better of two curves: the rival if it leads by more than one standard error.
 
@@ -77,28 +78,26 @@ def contest(
         Of another surrogate, without scores; filled in.
     budget : Budget
     shape : (rows, columns)
-    who : str
-        Name used in messages.
     """
     kinked = not rival.chosen.loss.smooth
     if kinked:
         if shape[0] * (shape[1] + SORTING_COLUMNS) > KINKED_ENTRIES:
             return leader
         budget = replace(budget, max_iter=min(budget.max_iter, KINKED_STEPS))
-    best = leader.best(who)
+    best = leader.best()
     start, scores = float(leader.strengths[best]), leader.scores()[:, best]
     folds = sorted(leader.table[start])
     first = folds[:RIVAL_FOLDS]
     # Tune the rival's strength on the first folds, from the leader's strength.
     rival.add(first, [start * factor for factor in RIVAL_FACTORS], budget)
     for _ in range(RIVAL_EXTENSIONS):
-        at, tried = rival.best(who), rival.strengths
+        at, tried = rival.best(), rival.strengths
         if 0 < at < tried.size - 1:
             break
         rival.add(
             first, [float(tried[at]) * (RIVAL_FACTORS[0] if at == 0 else RIVAL_FACTORS[-1])], budget
         )
-    at = rival.off_edge(rival.best(who))
+    at = rival.off_edge(rival.best())
     found = float(rival.strengths[at])
     if rival.lead(at, scores)[0] <= 0.0:
         return leader

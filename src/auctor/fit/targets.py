@@ -84,11 +84,10 @@ class Rows:
         """A copy of the rows of an index; raises if they are not in memory."""
         if in_shards(self.matrix):
             raise DataError(
-                "fit",
-                needs="rows in memory for {option} and {option2}",
+                "rows in memory for {option} and {option2}",
                 got="data in shards",
                 todo="Set both to None, or calibrate on a sample of the rows.",
-                option=(Option("calibrate", bare=True), Option("threshold_cv", bare=True)),
+                option=("calibrate", "threshold_cv"),
             )
         return replace(self.select_labels(index), matrix=self.matrix[index])
 
@@ -113,53 +112,50 @@ class Rows:
         return stored(self.matrix, Target(np.empty(0)), n_threads=n_threads)
 
 
-def encode(who: str, labels: Array, weight: FloatArray | None) -> tuple[Array, IntArray]:
+def encode(labels: Array, weight: FloatArray | None) -> tuple[Array, IntArray]:
     """The classes, in increasing order, and the position of each label among them."""
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise DataError(
-            who, needs="labels of one type", got="a mixture", todo="Convert them to strings."
+            "labels of one type", got="a mixture", todo="Convert them to strings."
         ) from error
     present = np.unique(codes if weight is None else codes[weight > 0])
     if classes.size < 2 or present.size < classes.size:
         raise DataError(
-            who,
-            needs="at least two classes, each with some weight",
+            "at least two classes, each with some weight",
             got=f"{present.size} class(es): {classes[present][:3].tolist()}",
             todo="Pass rows of another class.",
         )
     return classes, np.asarray(codes, dtype=np.int64)
 
 
-def known_labels(who: str, labels: Array, classes: Array) -> Array:
+def known_labels(labels: Array, classes: Array) -> Array:
     """The labels, if all of them are classes of the model; else an error."""
     unknown = labels[~np.isin(labels, classes)]
     if unknown.size:
         raise DataError(
-            who,
-            needs=f"labels among {classes.tolist()} to score",
+            f"labels among {classes.tolist()} to score",
             got=f"{unknown[0]!r}",
             todo="Drop those rows, or fit with them.",
         )
     return labels
 
 
-def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | None:
+def read_groups(groups: Any, chosen: Chosen, n: int) -> IntArray | None:
     """Group codes of the rows; raises if the loss cannot use groups."""
     if groups is None:
         return None
-    codes = group_codes(who, groups, n)
+    codes = group_codes(groups, n)
     try:
         if chosen.loss.coupling is Coupling.ROW:
-            raise DataError(who, needs="no groups for a loss over rows", got="some")
+            raise DataError("no groups for a loss over rows", got="some")
         # Losses over sets of rows refuse groups themselves; a target of two rows tells.
         pair = np.array([1.0, -1.0])
         chosen.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
     except DataError as error:
         raise IncompatibleError(
-            who,
-            needs="a loss on pairs to use groups",
+            "a loss on pairs to use groups",
             got=f"{type(chosen.loss).__name__}",
             todo="Use {option}, or drop {option2}.",
             option=(Option("metric", "auc"), Option("groups", bare=True)),
@@ -168,7 +164,7 @@ def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | Non
 
 
 def positive_code(
-    who: str, classes: Array, codes: IntArray, *, pos_label: Any = None, weight: Any = None
+    classes: Array, codes: IntArray, *, pos_label: Any = None, weight: Any = None
 ) -> int:
     """Position of the positive one of two classes: that of ``pos_label``, else a guess.
 
@@ -179,9 +175,9 @@ def positive_code(
     Examples
     --------
     >>> codes = np.array([0, 1, 1])
-    >>> positive_code("fit", np.array(["bad", "good"]), codes)
+    >>> positive_code(np.array(["bad", "good"]), codes)
     0
-    >>> positive_code("fit", np.array(["No", "Yes"]), codes)
+    >>> positive_code(np.array(["No", "Yes"]), codes)
     1
     """
     texts = [str(label).strip().lower() for label in classes.tolist()]
@@ -191,8 +187,7 @@ def positive_code(
         if classes.size != 2 or not given:
             two = classes.size == 2
             raise ParameterError(
-                who,
-                needs=f"the positive class to be one of {classes.tolist()}"
+                f"the positive class to be one of {classes.tolist()}"
                 if two
                 else "two classes for one of them to be positive",
                 got=f"{pos_label!r}" if two else f"{classes.size} classes",
@@ -219,60 +214,54 @@ def code_of(classes: Array, pos_label: Any) -> int:
     return 1 if pos_label is None else int(np.flatnonzero(classes == pos_label)[0])
 
 
-def row_weight(who: str, class_weight: Any, rows: Rows) -> FloatArray | None:
+def row_weight(class_weight: Any, rows: Rows) -> FloatArray | None:
     """Row weights times class weights."""
     if class_weight is None:
         return rows.weight
     base = np.ones(rows.codes.size) if rows.weight is None else rows.weight
     size: FloatArray = np.bincount(rows.codes, weights=base).astype(np.float64)
-    factor = _class_factors(who, class_weight, rows.classes, size)
+    factor = _class_factors(class_weight, rows.classes, size)
     with np.errstate(over="ignore"):
         weights = base * factor[rows.codes]
-    return check_weight(weights, rows.codes.size, who=who)
+    return check_weight(weights, rows.codes.size)
 
 
-def _class_factors(who: str, class_weight: Any, classes: Array, size: FloatArray) -> FloatArray:
+def _class_factors(class_weight: Any, classes: Array, size: FloatArray) -> FloatArray:
     """The factor of each class; ``size`` is the total weight of its rows."""
     if isinstance(class_weight, str):
-        check_choice(who, "class_weight", class_weight, ("balanced",))
+        check_choice("class_weight", class_weight, ("balanced",))
         balanced: FloatArray = size.sum() / (size.size * size)
         return balanced
     if not isinstance(class_weight, dict):
         raise ParameterError(
-            who,
-            needs="{option} to be None, 'balanced' or a dict",
+            "{option} to be None, 'balanced' or a dict",
             got=f"{class_weight!r}",
             todo="Pass one of these.",
-            option=Option("class_weight", bare=True),
+            option="class_weight",
         )
     labels = classes.tolist()
     unknown = [name for name in class_weight if name not in labels]
     if unknown:
         raise ParameterError(
-            who,
-            needs=f"{{option}} of the classes {labels}",
+            f"{{option}} of the classes {labels}",
             got=f"{unknown[0]!r}",
             todo="Use the labels of y as keys.",
-            option=Option("class_weight", bare=True),
+            option="class_weight",
         )
     factor = np.array([class_weight.get(label, 1.0) for label in labels])
     if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
         raise ParameterError(
-            who,
-            needs="{option} > 0",
-            got=class_weight,
-            todo="Pass positive numbers.",
-            option=Option("class_weight", bare=True),
+            "{option} > 0", got=class_weight, todo="Pass positive numbers.", option="class_weight"
         )
     return factor
 
 
-def targets_of(who: str, class_weight: Any, rows: Rows, chosen: Chosen) -> list[Target]:
+def targets_of(class_weight: Any, rows: Rows, chosen: Chosen) -> list[Target]:
     """Targets +1 and -1 of each class against the rest; one target for two classes.
 
     Weights are those of the rows and classes, with positives weighted as the metric demands.
     """
-    weight = row_weight(who, class_weight, rows)
+    weight = row_weight(class_weight, rows)
     targets = []
     for code in [rows.positive] if rows.classes.size == 2 else range(rows.classes.size):
         hit, mine = rows.codes == code, weight

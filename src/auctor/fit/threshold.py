@@ -19,28 +19,25 @@ ERRORS = ("error", "balanced_error", "cost")
 COUNTS = ("top",)
 
 
-def cut_of(who: str, given: ClassifierParameters, chosen: Chosen) -> Cut | float | None:
+def cut_of(given: ClassifierParameters, chosen: Chosen) -> Cut | float | None:
     """The threshold rule, or the threshold itself: the user's, else that of the metric.
 
     Without an intercept the metric's rule is not used, and ``None`` means a threshold of 0.
     """
     if states_cut(given):
-        return resolve_cut(who, given.threshold)
+        return resolve_cut(given.threshold)
     return chosen.cut if given.fit_intercept else None
 
 
-def check_cut(who: str, given: ClassifierParameters, chosen: Chosen, total: float) -> None:
+def check_cut(given: ClassifierParameters, chosen: Chosen, total: float) -> None:
     """Raise, before training, for a threshold rule that counts more rows than there are."""
-    cut = cut_of(who, given, chosen)
+    cut = cut_of(given, chosen)
     if isinstance(cut, Cut) and cut.criterion in COUNTS:
         stated = Option("threshold", cut.criterion)
-        check_count(
-            who, cut.value, stated if states_cut(given) else Option("metric", bare=True), total
-        )
+        check_count(cut.value, stated if states_cut(given) else Option("metric", bare=True), total)
 
 
 def thresholds(
-    who: str,
     given: ClassifierParameters,
     chosen: Chosen,
     scores: Callable[[], FloatArray],
@@ -51,8 +48,6 @@ def thresholds(
 
     Parameters
     ----------
-    who : str
-        Name used in error messages.
     given : ClassifierParameters
     chosen : Chosen
     scores : callable
@@ -62,7 +57,7 @@ def thresholds(
     weight : (n,) array, optional
         Sample weights, used by rules that count rows and by rules that the user passed.
     """
-    cut, stated = cut_of(who, given, chosen), states_cut(given)
+    cut, stated = cut_of(given, chosen), states_cut(given)
     if isinstance(cut, Cut) and cut.criterion in ERRORS and len(targets) > 1 and not stated:
         cut = None
     if not isinstance(cut, Cut):
@@ -87,7 +82,7 @@ def unweighted_cut(chosen: Chosen) -> Cut | None:
     Examples
     --------
     >>> from auctor.fit.metric import resolve_metric
-    >>> unweighted_cut(resolve_metric("compare", "cost(10)", "auto"))
+    >>> unweighted_cut(resolve_metric("cost(10)", "auto"))
     Cut(criterion='cost', value=10)
     """
     if chosen.name == "cost" and chosen.positive_weight is not None:

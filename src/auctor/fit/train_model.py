@@ -58,14 +58,12 @@ class FitOptions:
 
 
 def train_model(
-    who: str, given: ClassifierParameters, rows: Rows, options: FitOptions | None = None
+    given: ClassifierParameters, rows: Rows, options: FitOptions | None = None
 ) -> FittedClassifier:
     """Fit the classifier that the parameters ask for: linear, with a search, or additive.
 
     Parameters
     ----------
-    who : str
-        Name used in messages.
     given : ClassifierParameters, SearchParameters or AdditiveParameters
         A search needs ``refit``; `choose_strength` does without.
     rows : Rows
@@ -76,48 +74,46 @@ def train_model(
     -----
     An interrupt returns the best model so far. It is raised where there is none yet.
     """
-    check_given(who, given)
-    fitted: FittedClassifier = kind_for(given).train(who, given, rows, options or FitOptions())
+    check_given(given)
+    fitted: FittedClassifier = kind_for(given).train(given, rows, options or FitOptions())
     return fitted
 
 
 def choose_strength(
-    who: str, given: SearchParameters, rows: Rows, options: FitOptions | None = None
+    given: SearchParameters, rows: Rows, options: FitOptions | None = None
 ) -> Fitted[SearchParameters, LinearModel | None]:
     """Pick the strength by cross-validation; then fit to all rows if ``refit`` says so.
 
     Parameters are those of `train_model`.
     """
-    check_given(who, given)
-    return _searched(who, given, rows, options or FitOptions())
+    check_given(given)
+    return _searched(given, rows, options or FitOptions())
 
 
 def train_regression(
-    who: str, given: RegressorParameters, matrix: Any, target: Target, options: FitOptions
+    given: RegressorParameters, matrix: Any, target: Target, options: FitOptions
 ) -> FittedRegressor:
     """Fit the regression that the parameters ask for: linear or additive."""
-    check_given(who, given)
-    fitted: FittedRegressor = kind_for(given).train(who, given, matrix, target, options)
+    check_given(given)
+    fitted: FittedRegressor = kind_for(given).train(given, matrix, target, options)
     return fitted
 
 
 # --- classifiers ----------------------------------------------------------------------------------
 
 
-def _linear(
-    who: str, given: ClassifierParameters, rows: Rows, options: FitOptions
-) -> FittedClassifier:
+def _linear(given: ClassifierParameters, rows: Rows, options: FitOptions) -> FittedClassifier:
     """Fit at the given strength."""
-    trained = train_classifier(who, for_parts(who, given, rows.total), rows, options.previous)
+    trained = train_classifier(for_parts(given, rows.total), rows, options.previous)
     return fitted_classifier(given, trained, unconverged(trained.solutions) + trained.warnings)
 
 
 def _searched(
-    who: str, given: SearchParameters, rows: Rows, options: FitOptions
+    given: SearchParameters, rows: Rows, options: FitOptions
 ) -> Fitted[SearchParameters, LinearModel | None]:
     """Pick the strength by cross-validation, then fit to all rows."""
-    shares = for_parts(who, given, rows.total)
-    search = StrengthSearch(who, shares, rows, options.splits, options.judge)
+    shares = for_parts(given, rows.total)
+    search = StrengthSearch(shares, rows, options.splits, options.judge)
     complete = True
     try:
         search.run(options.previous)
@@ -162,11 +158,11 @@ def fitted_classifier(given: C, trained: Trained, warned: list[Warning]) -> Fitt
 
 
 def _linear_regression(
-    who: str, given: RegressorParameters, matrix: Any, target: Target, options: FitOptions
+    given: RegressorParameters, matrix: Any, target: Target, options: FitOptions
 ) -> FittedRegressor:
     """Fit a linear regression."""
     previous = options.previous[0] if options.previous else None
-    model, solution = train_regressor(who, given, matrix, target, previous)
+    model, solution = train_regressor(given, matrix, target, previous)
     return fitted_regression(given, model, solution)
 
 
@@ -193,23 +189,23 @@ class ModelKind:
     """A kind of model: the class of its parameters, how they are checked, and how it is fitted."""
 
     parameters: type[LinearParameters]
-    check: Callable[[str, Any], None]
+    check: Callable[[Any], None]
     train: Callable[..., Fitted[Any, Any]]
 
     #: Whether rows may have missing values.
     keeps_missing: ClassVar[bool] = False
 
-    def scaled(self, who: str, given: P, scale: bool | None) -> P:
+    def scaled(self, given: P, scale: bool | None) -> P:
         """The parameters with ``standardise=scale``; unchanged for ``None``."""
         return given if scale is None else replace(given, standardise=scale)
 
-    def read_rows(self, who: str, X: Any) -> Any:
+    def read_rows(self, X: Any) -> Any:
         """Rows as a matrix to which the model can be fitted."""
-        return as_matrix(X, who=who)
+        return as_matrix(X)
 
-    def columns_of_fit(self, who: str, given: Any, train: Any, X: Any) -> Any:
+    def columns_of_fit(self, given: Any, train: Any, X: Any) -> Any:
         """Rows X with the columns that the solver has in a fit to the rows ``train``, unscaled."""
-        return self.read_rows(who, X)
+        return self.read_rows(X)
 
 
 LINEAR_CLASSIFIER = ModelKind(ClassifierParameters, check_classifier, _linear)
@@ -276,6 +272,6 @@ def kind_for(given: LinearParameters) -> ModelKind:
     return kind_named(given.estimator_name)
 
 
-def check_given(who: str, given: LinearParameters) -> None:
+def check_given(given: LinearParameters) -> None:
     """Raise `ParameterError` for parameters with which no model can be fitted."""
-    kind_for(given).check(who, given)
+    kind_for(given).check(given)

@@ -164,13 +164,12 @@ class ValidationCurve:
         means[full] = np.nanmean(scores[:, full], axis=0)
         return means
 
-    def best(self, who: str) -> int:
+    def best(self) -> int:
         """Position of the best mean score; ties are broken by the second score."""
         means = self.means()
         if not means.size or np.isnan(means).all():
             raise DataError(
-                who,
-                needs="scores that are numbers",
+                "scores that are numbers",
                 got="NaN in every fold or at every strength",
                 todo="Use fewer folds, or check {option}.",
                 option=Option("scoring", bare=True),
@@ -180,9 +179,9 @@ class ValidationCurve:
         seconds = self.means(second=True)[tied]
         return int(tied[0 if np.isnan(seconds).all() else np.nanargmax(seconds)])
 
-    def simplest(self, who: str) -> int:
+    def simplest(self) -> int:
         """Position of the largest strength within one standard error of the best."""
-        best = self.best(who)
+        best = self.best()
         return within_error(self.means(), best, self.scores()[:, best])
 
     def lead(self, mine: int, other: FloatArray) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError, DataWarning, speaks, warn
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
 from auctor.data.coerce import check_weight
@@ -65,6 +64,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
+    @speaks
     def node_report(self, X: Any, y: Any, *, title: str = "Taxonomy") -> TaxonomyReport:
         """Measures of every label and overall on rows X with labels y.
 
@@ -82,16 +82,15 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
     def _truth(self, y: Any) -> Array:
         """Labels of test rows as a 0/1 matrix."""
         check_is_fitted(self, "models_")
-        return read_labels(type(self).__name__, y, self.taxonomy_).indicator
+        return read_labels(y, self.taxonomy_).indicator
 
     def _settings(self, loss: Any = None) -> NodeSettings:
         """The checked settings of the models of all labels."""
-        who = type(self).__name__
-        check_real(who, "strength", self.strength, low=0.0)
-        check_real(who, "tol", self.tol, low=0.0, open_low=True)
+        check_real("strength", self.strength, low=0.0)
+        check_real("tol", self.tol, low=0.0, open_low=True)
         return NodeSettings(
-            node_loss(who, self.loss if loss is None else loss),
-            lambda: resolve_penalty(who, self.penalty, self.strength, None),
+            node_loss(self.loss if loss is None else loss),
+            lambda: resolve_penalty(self.penalty, self.strength, None),
             self.solver,
             self.tol,
             self.max_iter,
@@ -99,27 +98,24 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, broken: str) -> CheckedRows:
         """The checked rows and labels; sets the attributes that depend on them."""
-        who = type(self).__name__
-        check_choice(who, "broken", broken, ("close", "refuse"))
+        check_choice("broken", broken, ("close", "refuse"))
         if self.taxonomy is not None and not isinstance(self.taxonomy, Taxonomy):
             raise DataError(
-                who,
-                needs="a Taxonomy",
+                "a Taxonomy",
                 got=repr(self.taxonomy)[:80],
                 todo="Make one by Taxonomy.from_parents, from_edges or from_paths.",
             )
         # Labels as a 0/1 matrix with all ancestors, and the taxonomy if paths contain it.
-        matrix = as_matrix(X, who=who)
-        labels: Labels = read_labels(who, y, self.taxonomy, broken)
+        matrix = as_matrix(X)
+        labels: Labels = read_labels(y, self.taxonomy, broken)
         n = matrix.shape[0]
         if labels.indicator.shape[0] != n:
             raise DataError(
-                who,
-                needs="labels for every row",
+                "labels for every row",
                 got=f"{labels.indicator.shape[0]} for {n} rows",
                 todo="Pass X and y of equal length.",
             )
-        weight = None if sample_weight is None else check_weight(sample_weight, n, who=who)
+        weight = None if sample_weight is None else check_weight(sample_weight, n)
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form
         validate_data(self, X, skip_check_array=True)
         # Labels without rows of positive weight cannot be learned.
@@ -129,14 +125,14 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
             more = ", ..." if len(self.empty_labels_) > NAMED_LABELS else ""
             names = ", ".join(repr(name) for name in self.empty_labels_[:NAMED_LABELS])
             warning = DataWarning(
-                who,
                 does=f"never predicts {len(self.empty_labels_)} labels, which have no rows: "
                 f"{names}{more}",
                 todo="Drop them from the taxonomy, or pass rows with them.",
             )
-            warnings.warn(warning, stacklevel=3)
+            warn(warning)
         return CheckedRows(matrix, labels.indicator, weight)
 
+    @speaks
     def adopt_seen(self, seen: Array) -> None:
         """Set which labels have rows, ``seen``, and the list of those without."""
         self.seen_ = seen
@@ -144,6 +140,6 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self, "models_")
-        matrix = as_matrix(X, who=type(self).__name__)
+        matrix = as_matrix(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return matrix

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import ConvergenceWarning, DataError, warn
+from auctor.core.errors import ConvergenceWarning, DataError, speaks_for_itself, warn
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.kernels.hierarchy import decode as kernels
@@ -63,22 +63,21 @@ class Decoder(ABC):
         return (self,)
 
 
-def check_scores(who: str, scores: Any, taxonomy: Taxonomy) -> FloatArray:
+def check_scores(scores: Any, taxonomy: Taxonomy) -> FloatArray:
     """A copy of the scores as float64 (n, n_nodes); raises for NaN."""
     u = np.array(scores, dtype=np.float64, order="C")
     if u.ndim != 2 or u.shape[1] != taxonomy.n_nodes:
         raise DataError(
-            who,
-            needs=f"scores of shape (n, {taxonomy.n_nodes}), a column for every label",
+            f"scores of shape (n, {taxonomy.n_nodes}), a column for every label",
             got=f"shape {u.shape}",
             todo="Order the columns as taxonomy.names does.",
         )
     if np.isnan(u).any():
-        raise DataError(who, needs="scores that are numbers", got="NaN", todo="Replace them.")
+        raise DataError("scores that are numbers", got="NaN", todo="Replace them.")
     return u
 
 
-def level_weights(values: Any, taxonomy: Taxonomy, who: str, name: str) -> FloatArray:
+def level_weights(values: Any, taxonomy: Taxonomy, name: str) -> FloatArray:
     """One number per node, from a scalar, one number per level or one per node."""
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.size == 1:
@@ -89,8 +88,7 @@ def level_weights(values: Any, taxonomy: Taxonomy, who: str, name: str) -> Float
         per_level: FloatArray = array[taxonomy.depth]
         return per_level
     raise DataError(
-        who,
-        needs=f"{name} as one number, one per level or one per label",
+        f"{name} as one number, one per level or one per label",
         got=f"{array.size} numbers",
         todo=f"Pass 1, {int(taxonomy.depth.max()) + 1} or {taxonomy.n_nodes} of them.",
     )
@@ -117,10 +115,11 @@ class Flat(Decoder):
     candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 37))
     searched: ClassVar[bool] = True
 
+    @speaks_for_itself
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
-        u = check_scores("Flat", scores, taxonomy)
-        on: Array = u >= level_weights(self.threshold, taxonomy, "Flat", "threshold")
+        u = check_scores(scores, taxonomy)
+        on: Array = u >= level_weights(self.threshold, taxonomy, "threshold")
         return on
 
 
@@ -184,6 +183,7 @@ class HierarchicalOperator(Decoder):
         """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
         return self.prox(scores, taxonomy)[1]
 
+    @speaks_for_itself
     def prox(self, scores: Any, taxonomy: Taxonomy) -> tuple[FloatArray, Array]:
         """The proximal operator at the scores, (n, n_nodes), and the labels that are not zero.
 
@@ -194,10 +194,9 @@ class HierarchicalOperator(Decoder):
         >>> shrunk.round(4), kept
         (array([[0.0428, 0.057 , 0.0428]]), array([[ True,  True,  True]]))
         """
-        who = "HierarchicalOperator"
-        u = np.maximum(check_scores(who, scores, taxonomy), 0.0)
-        phi = level_weights(self.phi, taxonomy, who, "phi")
-        check_real(who, "phi", float(phi.min()), low=0.0)
+        u = np.maximum(check_scores(scores, taxonomy), 0.0)
+        phi = level_weights(self.phi, taxonomy, "phi")
+        check_real("phi", float(phi.min()), low=0.0)
         v = np.empty(u.shape)
         if taxonomy.is_tree:
             # The kernel returns factors: on a tree the operator scales every score.
@@ -212,12 +211,12 @@ class HierarchicalOperator(Decoder):
                     "the proximal operator of every row",
                     got=f"errors of at most {error:.0e} after {DAG_SWEEPS} sweeps of some rows",
                     todo="Use ExpectedF, which is exact, if labels at the edge of a set matter.",
-                    part=who,
                 )
             )
         kernels.all_above(on, *taxonomy.parents)
         return np.where(on, v, 0.0), on
 
+    @speaks_for_itself
     def phi_gradient(self, scores: Any, slope: FloatArray, taxonomy: Taxonomy) -> FloatArray:
         """``sum_i slope_i . dP(u_i) / dphi``, one number per label.
 
@@ -228,9 +227,8 @@ class HierarchicalOperator(Decoder):
             Gradient of a function of the proximal operator's value.
         taxonomy : Taxonomy
         """
-        who = "HierarchicalOperator"
-        u = np.maximum(check_scores(who, scores, taxonomy), 0.0)
-        phi = level_weights(self.phi, taxonomy, who, "phi")
+        u = np.maximum(check_scores(scores, taxonomy), 0.0)
+        phi = level_weights(self.phi, taxonomy, "phi")
         found = np.zeros(taxonomy.n_nodes)
         if taxonomy.is_tree:
             operator.tree_operator_gradient(u, taxonomy.parent, phi, slope, found)
@@ -289,12 +287,13 @@ class ExpectedF(Decoder):
         """Decoders that tuning compares, each at all candidates of the parameter."""
         return tuple(replace(self, coherence=one) for one in COHERENCE)
 
+    @speaks_for_itself
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
-        check_real("ExpectedF", "beta", self.beta, low=0.0, open_low=True)
-        check_real("ExpectedF", "temper", self.temper, low=0.0, open_low=True)
-        check_choice("ExpectedF", "coherence", self.coherence, COHERENCE)
-        p = coherent("ExpectedF", scores, taxonomy, self.coherence)
+        check_real("beta", self.beta, low=0.0, open_low=True)
+        check_real("temper", self.temper, low=0.0, open_low=True)
+        check_choice("coherence", self.coherence, COHERENCE)
+        p = coherent(scores, taxonomy, self.coherence)
         # Sums of infinite scores would have no ratios; below the bound nothing changes.
         with np.errstate(over="ignore"):
             p = np.clip(np.clip(p, 0.0, None) ** self.temper, None, LARGEST_SCORE)
@@ -315,10 +314,11 @@ class TopK(Decoder):
 
     k: int = 3
 
+    @speaks_for_itself
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
-        check_int("TopK", "k", self.k, low=1)
-        p = coherent("TopK", scores, taxonomy)
+        check_int("k", self.k, low=1)
+        p = coherent(scores, taxonomy)
         on = np.zeros(p.shape, dtype=bool)
         kernels.first_k(decreasing_order(p), self.k, on)
         return on
@@ -337,9 +337,10 @@ class MandatoryLeaf(Decoder):
 
     path: bool = True
 
+    @speaks_for_itself
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """Label sets of all rows, as a 0/1 matrix (n, n_nodes)."""
-        u = check_scores("MandatoryLeaf", scores, taxonomy)
+        u = check_scores(scores, taxonomy)
         if self.path:
             u = path_means(np.log(np.clip(u, 1e-12, None)), taxonomy)
         leaves = np.flatnonzero(taxonomy.leaves)
@@ -364,13 +365,13 @@ DECODERS: dict[str, type[Decoder]] = {
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def coherent(who: str, scores: Any, taxonomy: Taxonomy, coherence: str = "lower") -> FloatArray:
+def coherent(scores: Any, taxonomy: Taxonomy, coherence: str = "lower") -> FloatArray:
     """Scores in which no label has a higher score than its parents.
 
     Each is lowered to the smallest score of its ancestors, or raised to the largest score of its
     descendants.
     """
-    p = check_scores(who, scores, taxonomy)
+    p = check_scores(scores, taxonomy)
     change = kernels.at_most_parents if coherence == "lower" else kernels.at_least_children
     change(p, *taxonomy.parents)
     return p

@@ -36,13 +36,11 @@ class Labels(NamedTuple):
     form: Form
 
 
-def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "close") -> Labels:
+def read_labels(Y: Any, taxonomy: Taxonomy | None, broken: str = "close") -> Labels:
     """Labels of any form as a 0/1 matrix.
 
     Parameters
     ----------
-    who : str
-        Name used in error messages.
     Y : labels
         A 0/1 matrix with a column for every label of the taxonomy (dense or sparse); a sequence of
         label sets; a two-dimensional array of text with a path in every row, padded with empty
@@ -57,8 +55,7 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
     """
     if Y is None:
         raise DataError(
-            who,
-            needs="labels",
+            "labels",
             got="None: it requires y to be passed, but the target y is None",
             todo="Pass y.",
         )
@@ -67,34 +64,33 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
         if taxonomy is None and Y.ndim == 2 and Y.shape[1] == 1 and Y.dtype.kind in "biuf":
             Y = column_or_1d(Y, warn=True)
     if is_sparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "biuf"):
-        return _matrix(who, Y, taxonomy, broken)
+        return _matrix(Y, taxonomy, broken)
     if isinstance(Y, np.ndarray) and Y.ndim in (2, 3) and Y.dtype.kind in "OUS":
-        return _paths(who, Y, taxonomy)
+        return _paths(Y, taxonomy)
     if isinstance(Y, str) or not hasattr(Y, "__iter__"):
-        raise DataError(who, needs="labels for every row", got=repr(Y), todo="Pass them as y.")
-    return _rows(who, list(Y), taxonomy)
+        raise DataError("labels for every row", got=repr(Y), todo="Pass them as y.")
+    return _rows(list(Y), taxonomy)
 
 
-def _rows(who: str, rows: list[Any], taxonomy: Taxonomy | None) -> Labels:
+def _rows(rows: list[Any], taxonomy: Taxonomy | None) -> Labels:
     """Labels from a set of labels per row, or from one label per row."""
     if not rows:
-        raise DataError(who, needs="at least one row", got="none", todo="Pass rows.")
+        raise DataError("at least one row", got="none", todo="Pass rows.")
     sets = [isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows]
     if any(sets) and not all(sets):
         at = sets.index(not sets[0])
         raise DataError(
-            who,
-            needs="labels of one kind: a set for every row, or one label",
+            "labels of one kind: a set for every row, or one label",
             got=f"{rows[0]!r} in row 0 and {rows[at]!r} in row {at}",
             todo="Put single labels into lists.",
         )
     if all(sets):
-        _check_kinds(who, [name for row in rows for name in row])
+        _check_kinds([name for row in rows for name in row])
         if taxonomy is None:
-            raise _no_taxonomy(who, "label sets")
+            raise _no_taxonomy("label sets")
         return Labels(taxonomy.close(rows), taxonomy, Form.SETS)
-    _check_kinds(who, rows)
-    _check_missing(who, rows)
+    _check_kinds(rows)
+    _check_missing(rows)
     if taxonomy is None:
         if isinstance(rows[0], str):
             taxonomy = Taxonomy.from_paths(sorted(set(rows)), SEPARATOR)
@@ -104,40 +100,38 @@ def _rows(who: str, rows: list[Any], taxonomy: Taxonomy | None) -> Labels:
     return Labels(taxonomy.close([[row] for row in rows]), taxonomy, Form.NODES)
 
 
-def _check_kinds(who: str, names: list[Any]) -> None:
+def _check_kinds(names: list[Any]) -> None:
     """Raise for labels that mix text and numbers: 1 and "1" would be two labels."""
     text = next((name for name in names if isinstance(name, str)), None)
     other = next((name for name in names if isinstance(name, Number)), None)
     if text is not None and other is not None:
         raise DataError(
-            who,
-            needs="labels of one type",
+            "labels of one type",
             got=f"the text {text!r} and the number {other!r}",
             todo="Convert them to text.",
         )
 
 
-def _check_missing(who: str, rows: list[Any]) -> None:
+def _check_missing(rows: list[Any]) -> None:
     """Raise for labels that are None, NaN or infinite."""
     for at, row in enumerate(rows):
         if row is None or row != row or (isinstance(row, float) and np.isinf(row)):
             value = "infinity" if row is not None and row == row else "NaN"
             got = f"None in row {at}" if row is None else f"{value} in row {at}"
-            raise DataError(who, needs="a label for every row", got=got, todo="Drop the row.")
+            raise DataError("a label for every row", got=got, todo="Drop the row.")
 
 
-def _no_taxonomy(who: str, what: str) -> DataError:
+def _no_taxonomy(what: str) -> DataError:
     """The error for labels that need a taxonomy."""
     return DataError(
-        who,
-        needs=f"a taxonomy for {what}",
+        f"a taxonomy for {what}",
         got="None",
         todo="Pass {option} with a Taxonomy.",
         option="taxonomy",
     )
 
 
-def _paths(who: str, Y: Array, taxonomy: Taxonomy | None) -> Labels:
+def _paths(Y: Array, taxonomy: Taxonomy | None) -> Labels:
     """Labels from arrays of text, one label per level: the form of hiclass.
 
     Two dimensions have one path per row, three have several.
@@ -165,15 +159,14 @@ def _prefixes(path: tuple[str, ...]) -> list[str]:
     return [SEPARATOR.join(path[: k + 1]) for k in range(len(path))]
 
 
-def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
+def _matrix(Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
     """Labels from a 0/1 matrix."""
     dense = dense_array(Y)
     if taxonomy is None:
-        raise _no_taxonomy(who, "a 0/1 matrix")
+        raise _no_taxonomy("a 0/1 matrix")
     if dense.shape[1] != taxonomy.n_nodes or not np.isin(dense, (0, 1)).all():
         raise DataError(
-            who,
-            needs=f"a 0/1 matrix with {taxonomy.n_nodes} columns, ordered as taxonomy.names",
+            f"a 0/1 matrix with {taxonomy.n_nodes} columns, ordered as taxonomy.names",
             got=f"shape {dense.shape}, values from {dense.min()} to {dense.max()}",
             todo="Use taxonomy.indicator(label_sets) to make one.",
         )
@@ -181,8 +174,7 @@ def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
     bad = taxonomy.violations(on)
     if bad.size and broken == "refuse":
         raise DataError(
-            who,
-            needs="labels together with their parents",
+            "labels together with their parents",
             got=f"{bad.size} rows without a parent, the first is row {int(bad[0])}",
             todo="Pass {option} to add the parents.",
             option=Option("broken", "close"),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import check_weight
 from auctor.data.matrices import dense_array
@@ -25,13 +25,12 @@ class SetScores(NamedTuple):
     f: float
 
 
-def check_sets(who: str, truth: Any, predicted: Any) -> tuple[Array, Array]:
+def check_sets(truth: Any, predicted: Any) -> tuple[Array, Array]:
     """Both arguments as boolean matrices; raises unless they have the same shape."""
     a, b = dense_array(truth), dense_array(predicted)
     if a.shape != b.shape or a.ndim != 2:
         raise DataError(
-            who,
-            needs="two 0/1 matrices of one shape",
+            "two 0/1 matrices of one shape",
             got=f"shapes {a.shape} and {b.shape}",
             todo="Pass a row for every sample and a column for every label.",
         )
@@ -46,15 +45,16 @@ def ratio(top: FloatArray, bottom: FloatArray, empty: Any = 0.0) -> FloatArray:
     return out
 
 
-def row_weights(who: str, sample_weight: Any, n: int) -> FloatArray:
+def row_weights(sample_weight: Any, n: int) -> FloatArray:
     """Weights of rows with a mean of 1."""
     if sample_weight is None:
         return np.ones(n)
-    weight: FloatArray = check_weight(sample_weight, n, who=who)
+    weight: FloatArray = check_weight(sample_weight, n)
     scaled: FloatArray = weight / weight.mean()
     return scaled
 
 
+@speaks_as("set_scores")
 def set_scores(
     truth: Any,
     predicted: Any,
@@ -78,10 +78,10 @@ def set_scores(
     >>> set_scores([[1, 1, 0]], [[1, 0, 0]]).f
     0.6666666666666666
     """
-    check_choice("set_scores", "average", average, AVERAGES)
-    a, b = check_sets("set_scores", truth, predicted)
-    check_real("set_scores", "beta", beta, low=0.0, open_low=True)
-    weight = row_weights("set_scores", sample_weight, a.shape[0])
+    check_choice("average", average, AVERAGES)
+    a, b = check_sets(truth, predicted)
+    check_real("beta", beta, low=0.0, open_low=True)
+    weight = row_weights(sample_weight, a.shape[0])
     # Counts of common, true and predicted labels: by row, by label, or in total.
     if average == "example":
         hits, n_true, n_predicted = (one.sum(axis=1) for one in (a & b, a, b))
@@ -115,46 +115,52 @@ def _ratios(hits: Array, n_true: Array, n_predicted: Array, beta: float) -> Labe
     )
 
 
+@speaks_as("example_f")
 def example_f(truth: Any, predicted: Any, *, beta: float = 1.0) -> FloatArray:
     """F-beta of each row, for paired comparisons."""
-    a, b = check_sets("example_f", truth, predicted)
+    a, b = check_sets(truth, predicted)
     return _ratios((a & b).sum(axis=1), a.sum(axis=1), b.sum(axis=1), beta).f
 
 
+@speaks_as("label_scores")
 def label_scores(truth: Any, predicted: Any, *, beta: float = 1.0) -> LabelScores:
     """Precision, recall and F-beta of each label."""
-    a, b = check_sets("label_scores", truth, predicted)
+    a, b = check_sets(truth, predicted)
     return _ratios((a & b).sum(axis=0), a.sum(axis=0), b.sum(axis=0), beta)
 
 
+@speaks_as("jaccard")
 def jaccard(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
     """Mean over rows of |intersection| / |union| of the true and the predicted labels."""
-    a, b = check_sets("jaccard", truth, predicted)
+    a, b = check_sets(truth, predicted)
     either = (a | b).sum(axis=1)
     share = ratio((a & b).sum(axis=1), either, (either == 0).astype(float))
-    return float(np.average(share, weights=row_weights("jaccard", sample_weight, a.shape[0])))
+    return float(np.average(share, weights=row_weights(sample_weight, a.shape[0])))
 
 
+@speaks_as("hamming")
 def hamming(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
     """Share of the (row, label) entries in which the true and the predicted sets differ."""
-    a, b = check_sets("hamming", truth, predicted)
-    weight = row_weights("hamming", sample_weight, a.shape[0])
+    a, b = check_sets(truth, predicted)
+    weight = row_weights(sample_weight, a.shape[0])
     return float(np.average((a != b).mean(axis=1), weights=weight))
 
 
+@speaks_as("hierarchical_scores")
 def hierarchical_scores(truth: Any, predicted: Any, taxonomy: Taxonomy) -> SetScores:
     """Micro-averaged precision, recall and F after all ancestors are added to both sets."""
-    a, b = check_sets("hierarchical_scores", truth, predicted)
+    a, b = check_sets(truth, predicted)
     return set_scores(taxonomy.close(a.copy()), taxonomy.close(b.copy()), average="micro")
 
 
+@speaks_as("tree_distance")
 def tree_distance(truth: Any, predicted: Any, taxonomy: Taxonomy) -> float:
     """Mean number of edges between the deepest true and the deepest predicted label of a row.
 
     For sets with one path each: edges up to the lowest common ancestor and down again. A row
     without labels is at the virtual root.
     """
-    a, b = check_sets("tree_distance", truth, predicted)
+    a, b = check_sets(truth, predicted)
     a, b = taxonomy.close(a.copy()), taxonomy.close(b.copy())
     level = taxonomy.depth + 1
     deepest_true, deepest_said = (np.max(one * level, axis=1) for one in (a, b))
@@ -170,9 +176,10 @@ def pooled_auprc(truth: Any, scores: Any) -> float:
     return float(average_precision(y, s))
 
 
+@speaks_as("by_level")
 def by_level(truth: Any, predicted: Any, taxonomy: Taxonomy) -> FloatArray:
     """Micro-averaged F1 of the labels of each level."""
-    a, b = check_sets("by_level", truth, predicted)
+    a, b = check_sets(truth, predicted)
     levels = range(int(taxonomy.depth.max()) + 1)
     parts = [taxonomy.depth == level for level in levels]
     return np.array([set_scores(a[:, at], b[:, at], average="micro").f for at in parts])

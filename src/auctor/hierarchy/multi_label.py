@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.utils import ClassifierTags
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
@@ -115,6 +115,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     True
     """
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and their labels.
 
@@ -138,16 +139,19 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
         tags.classifier_tags = ClassifierTags(multi_label=True)
         return tags
 
+    @speaks
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every label, (n, n_labels), before decoding."""
         matrix = self._read(X)
         return self._probabilities(self.models_.scores(matrix), self.calibration_)
 
+    @speaks
     def decision_function(self, X: Any) -> FloatArray:
         """Log-odds of every label, (n, n_labels), before decoding."""
         matrix = self._read(X)
         return self.calibration_.log_odds(self.models_.scores(matrix))
 
+    @speaks
     def out_of_fold_proba(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
         """Out-of-fold probabilities of every label, the input of the tuning.
 
@@ -157,10 +161,12 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
         rows = CheckedRows(self._read(X), self._truth(y), sample_weight)
         return self._probabilities(self._out_of_fold(rows), self.calibration_)
 
+    @speaks
     def predict(self, X: Any) -> Any:
         """Label sets that are consistent with the taxonomy, in the form of the labels in `fit`."""
         return in_form(self.predict_indicator(X), self.taxonomy_, self.form_)
 
+    @speaks
     def predict_indicator(self, X: Any) -> Array:
         """Label sets as a 0/1 matrix (n, n_labels)."""
         proba = self.predict_proba(X)
@@ -169,6 +175,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
         on[:, ~self.seen_] = False  # descendants of a label without rows have no rows either
         return on
 
+    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The objective of the predicted sets."""
         objective = OBJECTIVES[self.objective]
@@ -178,19 +185,17 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
 
     def check_parameters(self) -> None:
         """Raise for invalid parameters."""
-        who = type(self).__name__
         self._settings()
-        check_choice(who, "objective", self.objective, tuple(OBJECTIVES))
-        check_int(who, "cv", self.cv, low=2)
+        check_choice("objective", self.objective, tuple(OBJECTIVES))
+        check_int("cv", self.cv, low=2)
         if isinstance(self.decoder, str):
-            check_choice(who, "decoder", self.decoder, tuple(DECODERS))
+            check_choice("decoder", self.decoder, tuple(DECODERS))
         elif not hasattr(self.decoder, "decode"):
             raise ParameterError(
-                who,
-                needs="{option} to be a name or an object with decode(scores, taxonomy)",
+                "{option} to be a name or an object with decode(scores, taxonomy)",
                 got=repr(self.decoder),
                 todo=f"Names: {', '.join(DECODERS)}.",
-                option=Option("decoder", bare=True),
+                option="decoder",
             )
 
     def _train_models(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:

@@ -45,11 +45,11 @@ LOSSES: dict[str, type[Loss]] = {
 }
 
 
-def node_loss(who: str, loss: Any) -> Loss:
+def node_loss(loss: Any) -> Loss:
     """The loss of a name; a loss object is returned unchanged."""
     if isinstance(loss, str):
-        return LOSSES[known(who, "loss", loss, LOSSES)]()
-    return as_loss(who, "loss", loss)
+        return LOSSES[known("loss", loss, LOSSES)]()
+    return as_loss("loss", loss)
 
 
 class NodeTask(NamedTuple):

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.errors import speaks_as
 from auctor.core.types import Array
 from auctor.hierarchy import metrics
 from auctor.hierarchy.measures import NodeMeasures, TaxonomyReport
 from auctor.hierarchy.taxonomy import Taxonomy
 
 
+@speaks_as("node_report")
 def measure(truth: Array, predicted: Array, taxonomy: Taxonomy, title: str) -> TaxonomyReport:
     """Precision, recall and F1 of every label, and the measures of `overall`."""
-    a, b = metrics.check_sets("node_report", truth, predicted)
+    a, b = metrics.check_sets(truth, predicted)
     hits, n_true, n_predicted = (one.sum(axis=0) for one in (a & b, a, b))
     each = metrics.label_scores(a, b)
     nodes = [

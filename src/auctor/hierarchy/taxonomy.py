@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks
 from auctor.core.types import Array, IntArray
 from auctor.kernels.hierarchy.decode import any_below
-
-WHO = "Taxonomy"
 
 
 class Links(NamedTuple):
@@ -61,16 +59,16 @@ class Taxonomy:
            [0, 1, 0, 0]])
     """
 
+    @speaks
     def __init__(self, names: Sequence[Hashable], edges: Iterable[tuple[int, int]] = ()) -> None:
         names = list(names)
         if not names:
-            raise DataError(WHO, needs="at least one label", got="none", todo="Pass some labels.")
+            raise DataError("at least one label", got="none", todo="Pass some labels.")
         made = {(int(parent), int(child)) for parent, child in edges}
         pairs = np.array(sorted(made), dtype=np.int64).reshape(-1, 2)
         if pairs.size and not (pairs.min() >= 0 and pairs.max() < len(names)):
             raise DataError(
-                WHO,
-                needs=f"edges between positions 0 to {len(names) - 1}",
+                f"edges between positions 0 to {len(names) - 1}",
                 got=f"{int(pairs.min())} to {int(pairs.max())}",
                 todo="Pass positions in the list of names.",
             )
@@ -86,6 +84,7 @@ class Taxonomy:
     # --- constructors ---------------------------------------------------------------------------
 
     @classmethod
+    @speaks
     def from_parents(cls, parents: Mapping[Hashable, Any]) -> Taxonomy:
         """A taxonomy from the parent of each label: None for top labels, a list for several.
 
@@ -102,8 +101,7 @@ class Taxonomy:
             for parent in above if several else () if above is None else (above,):
                 if parent not in place:
                     raise DataError(
-                        WHO,
-                        needs="every parent among the labels",
+                        "every parent among the labels",
                         got=f"{parent!r} above {child!r}",
                         todo=f"Add {parent!r} with its own parent, or None.",
                     )
@@ -111,6 +109,7 @@ class Taxonomy:
         return cls(names, edges)
 
     @classmethod
+    @speaks
     def from_edges(cls, edges: Iterable[tuple[Any, Any]]) -> Taxonomy:
         """A taxonomy from (parent, child) pairs; a parent of None makes a top label.
 
@@ -130,6 +129,7 @@ class Taxonomy:
         return cls(list(place), pairs)
 
     @classmethod
+    @speaks
     def from_paths(cls, paths: Iterable[Any], separator: str = "/") -> Taxonomy:
         """A tree from paths, as text with separators or as tuples; prefixes are nodes, too.
 
@@ -150,12 +150,14 @@ class Taxonomy:
         return cls(list(place), pairs)
 
     @classmethod
+    @speaks
     def from_networkx(cls, graph: Any) -> Taxonomy:
         """A taxonomy from a directed graph whose edges point from parents to children."""
         place = {name: t for t, name in enumerate(graph.nodes)}
         return cls(list(place), [(place[a], place[b]) for a, b in graph.edges])
 
     @classmethod
+    @speaks
     def from_file(cls, path: str | Path) -> Taxonomy:
         """A taxonomy from a text file with a parent and a child on every line.
 
@@ -172,8 +174,7 @@ class Taxonomy:
                 words = [words[1], words[words.index("child:") + 1]]
             if len(words) < 2:
                 raise DataError(
-                    WHO,
-                    needs="a parent and a child on every line",
+                    "a parent and a child on every line",
                     got=f"{line.strip()!r} in line {number} of {path}",
                     todo="Correct the line.",
                 )
@@ -207,12 +208,12 @@ class Taxonomy:
         return bool((np.diff(self.parents.start) <= 1).all())
 
     @cached_property
+    @speaks
     def parent(self) -> IntArray:
         """The parent of every node of a tree, -1 for top labels; raises if it is no tree."""
         if not self.is_tree:
             raise DataError(
-                WHO,
-                needs="one parent for every label",
+                "one parent for every label",
                 got="a label with several",
                 todo="Use HierarchicalMultiLabel, whose labels may have several parents.",
             )
@@ -237,14 +238,14 @@ class Taxonomy:
         found: Array = np.diff(self.children.start) == 0
         return found
 
+    @speaks
     def index(self, name: Hashable) -> int:
         """The node number of a label; raises for unknown labels."""
         try:
             return self._place[name]
         except (KeyError, TypeError):
             raise DataError(
-                WHO,
-                needs="labels of the taxonomy",
+                "labels of the taxonomy",
                 got=repr(name),
                 todo="Add the label to the taxonomy, or drop it from the rows.",
             ) from None
@@ -252,6 +253,7 @@ class Taxonomy:
     def __contains__(self, name: Hashable) -> bool:
         return name in self._place
 
+    @speaks
     def ancestors(self, name: Hashable) -> list[Hashable]:
         """Ancestors of a label, from the top down."""
         seen = set()
@@ -265,6 +267,7 @@ class Taxonomy:
 
     # --- label sets -------------------------------------------------------------------------------
 
+    @speaks
     def indicator(self, labels: Iterable[Any]) -> Array:
         """Sets of labels, one per row, as a 0/1 matrix (n, n_nodes); ancestors are not added."""
         rows = list(labels)
@@ -272,8 +275,7 @@ class Taxonomy:
         for i, row in enumerate(rows):
             if isinstance(row, str):
                 raise DataError(
-                    WHO,
-                    needs="a set of labels for every row",
+                    "a set of labels for every row",
                     got=f"the text {row!r}",
                     todo=f"Pass [{row!r}] for a single label.",
                 )
@@ -281,10 +283,12 @@ class Taxonomy:
                 Y[i, self.index(name)] = True
         return Y
 
+    @speaks
     def label_sets(self, Y: Array) -> list[list[Hashable]]:
         """Labels of every row of a 0/1 matrix, from the top down."""
         return [[self.names[t] for t in np.flatnonzero(row)] for row in np.asarray(Y)]
 
+    @speaks
     def close(self, labels: Any) -> Array:
         """Label sets, or a 0/1 matrix, with all ancestors added, as a 0/1 matrix."""
         matrix = isinstance(labels, np.ndarray) and labels.ndim == 2
@@ -292,6 +296,7 @@ class Taxonomy:
         any_below(Y, *self.parents)
         return Y
 
+    @speaks
     def violations(self, Y: Array) -> IntArray:
         """Indices of the rows that have a label but lack one of its parents."""
         Y = np.asarray(Y, dtype=bool)
@@ -316,8 +321,7 @@ def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
         seen: set[Hashable] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(
-            WHO,
-            needs="every label once",
+            "every label once",
             got=f"{twice!r} twice",
             todo="Name nodes by their path: Taxonomy.from_paths does.",
         )
@@ -337,8 +341,7 @@ def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
         level = sorted(free)
     if len(order) < size:
         raise DataError(
-            WHO,
-            needs="labels without a cycle",
+            "labels without a cycle",
             got=" -> ".join(repr(names[t]) for t in _cycle(size, pairs, set(order))),
             todo="Remove one of these edges.",
         )

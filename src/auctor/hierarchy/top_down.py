@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks
 from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.matrices import is_dense
@@ -131,6 +131,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
     True
     """
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, each with one label.
 
@@ -142,27 +143,29 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
             two-dimensional array with the labels on each row's path, from the top.
         sample_weight : (n,) array, optional
         """
-        who = type(self).__name__
         self.check_parameters()
         matrix, on, weight = self._read_rows(X, y, sample_weight, "close")
         on = np.asfortranarray(on)  # it is read column by column from here on
         _ = self.taxonomy_.parent  # raises if a label has several parents
-        self._check_rows(who, on)
+        self._check_rows(on)
         self._set_ends(on)
         data: Dense | Sparse = wrap(matrix, Target(np.zeros(on.shape[0])), n_threads=1)
         self.calibration_ = self._calibration(matrix, on, weight)
         self.models_ = self._train(data, on, weight)
         return self
 
+    @speaks
     def predict(self, X: Any) -> Any:
         """The label at the end of every row's path, in the form of the labels in `fit`."""
         return nodes_in_form(self.predict_nodes(X), self.taxonomy_, self.form_)
 
+    @speaks
     def predict_indicator(self, X: Any) -> Array:
         """Labels on every row's path as a 0/1 matrix (n, n_labels)."""
         on: Array = nodes_in_form(self.predict_nodes(X), self.taxonomy_, Form.INDICATOR)
         return on.astype(bool)
 
+    @speaks
     def predict_nodes(self, X: Any) -> IntArray:
         """The node at which every row's path ends; -1 for the virtual root."""
         matrix = self._read(X)
@@ -179,12 +182,14 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
         self._descend(lines.row_lines(), found)
         return found
 
+    @speaks
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, (n, n_classes); each row sums to 1."""
         log = self._class_scores(X)
         proba: FloatArray = np.exp(log - logsumexp(log, axis=1, keepdims=True))
         return proba
 
+    @speaks
     def decision_function(self, X: Any) -> FloatArray:
         """Log-probability of the path to every class, (n, n_classes).
 
@@ -201,6 +206,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
         ]
         return np.concatenate(parts)
 
+    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows whose path is predicted correctly."""
         same = (self._truth(y) == self.predict_indicator(X)).all(axis=1)
@@ -210,32 +216,29 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
 
     def check_parameters(self) -> None:
         """Raise for invalid parameters."""
-        who = type(self).__name__
-        check_choice(who, "strategy", self.strategy, STRATEGIES)
+        check_choice("strategy", self.strategy, STRATEGIES)
         self._settings()
-        check_choice(who, "negatives", self.negatives, NEGATIVES)
-        check_choice(who, "path", self.path, PATHS)
-        check_int(who, "beam", self.beam, low=1)
-        check_real(who, "stop", self.stop, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_choice("negatives", self.negatives, NEGATIVES)
+        check_choice("path", self.path, PATHS)
+        check_int("beam", self.beam, low=1)
+        check_real("stop", self.stop, low=0.0, high=1.0, open_low=True, open_high=True)
         if self.strategy == "parent":
             if not self._probabilistic():
                 raise ParameterError(
-                    who,
-                    needs="log-loss for a model per parent",
+                    "log-loss for a model per parent",
                     got=f"{self.loss!r}",
                     todo="Leave {option} out, or train a model per node.",
                     option=Option("loss", bare=True),
                 )
             if self.negatives == "all":
                 raise ParameterError(
-                    who,
-                    needs="siblings as negatives of a model per parent",
+                    "siblings as negatives of a model per parent",
                     got="'all'",
                     todo="Leave {option} out, or train a model per node.",
                     option=Option("negatives", bare=True),
                 )
 
-    def _check_rows(self, who: str, on: Array) -> None:
+    def _check_rows(self, on: Array) -> None:
         """Raise unless every row has one path, which ends in a leaf under ``mandatory_leaf``."""
         depth = self.taxonomy_.depth
         if self.form_ in (Form.SETS, Form.INDICATOR):
@@ -244,23 +247,20 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
             )
             if (per_level > 1).any():
                 raise DataError(
-                    who,
-                    needs="one path for every row",
+                    "one path for every row",
                     got=f"several in row {int(np.argmax((per_level > 1).any(axis=1)))}",
                     todo="Use HierarchicalMultiLabel for sets of labels.",
                 )
         if not on.any(axis=1).all():
             raise DataError(
-                who,
-                needs="a label for every row",
+                "a label for every row",
                 got=f"none in row {int(np.argmin(on.any(axis=1)))}",
                 todo="Drop such rows.",
             )
         leaf = on[:, self.taxonomy_.leaves].any(axis=1)
         if self.mandatory_leaf and not leaf.all():
             raise DataError(
-                who,
-                needs="labels that are leaves",
+                "labels that are leaves",
                 got=f"an inner label in row {int(np.argmin(leaf))}",
                 todo="Pass {option} to let paths end at inner nodes.",
                 option=Option("mandatory_leaf", False),
@@ -274,6 +274,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
                 below[:, above] |= on[:, t]
         self.adopt_ends((on & ~below).any(axis=0) & ~self.taxonomy_.leaves)
 
+    @speaks
     def adopt_ends(self, stays: Array) -> None:
         """Set the attributes that depend on ``stays``, the inner nodes at which rows end."""
         self.stays_ = stays

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice
+from auctor.core.errors import speaks_as
 from auctor.core.types import Array, FloatArray
 from auctor.hierarchy import metrics
 from auctor.hierarchy.decoders import Decoder
@@ -56,6 +57,7 @@ class Tuned(NamedTuple):
     evaluations: int = 0
 
 
+@speaks_as("tune_decoder")
 def tune_decoder(
     decoder: Any,
     scores: FloatArray,
@@ -84,8 +86,8 @@ def tune_decoder(
     if not isinstance(decoder, Decoder) or decoder.tuned is None:
         return Tuned(decoder, float("nan"))
     name = decoder.tuned
-    measure = OBJECTIVES[check_choice("tune_decoder", "objective", objective, tuple(OBJECTIVES))]
-    each = check_choice("tune_decoder", "each", decoder.each, EACH)
+    measure = OBJECTIVES[check_choice("objective", objective, tuple(OBJECTIVES))]
+    each = check_choice("each", decoder.each, EACH)
     truth = np.asarray(on, dtype=bool)
 
     def value(trial: Any) -> float:
@@ -103,7 +105,7 @@ def tune_decoder(
     best = Tuned(trials[place], found[place], len(trials))
     if not decoder.searched:
         return best
-    search = check_choice("tune_decoder", "search", decoder.search, SEARCHES)
+    search = check_choice("search", decoder.search, SEARCHES)
     group = {"one": np.zeros_like(taxonomy.depth), "level": taxonomy.depth}.get(
         each, np.arange(taxonomy.n_nodes)
     )

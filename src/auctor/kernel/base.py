@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.matrices import dense_array, is_dense
 from auctor.kernel.machine import KernelModel
@@ -31,6 +31,7 @@ class KernelEstimator(TableEstimator, KernelParameters):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @speaks
     def adopt(
         self,
         support: IntArray,
@@ -60,8 +61,7 @@ class KernelEstimator(TableEstimator, KernelParameters):
         matrix = dense_array(matrix)
         if reset and matrix.shape[0] != matrix.shape[1]:
             raise DataError(
-                self._who,
-                needs="a square kernel matrix",
+                "a square kernel matrix",
                 got=f"shape {matrix.shape}",
                 todo="Pass the kernel of the training rows with themselves.",
             )

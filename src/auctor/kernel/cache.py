@@ -21,17 +21,14 @@ class RowCache:
     cache_bytes : int
         Memory of the cache, at least two rows.
     n_threads : int
-    who : str
-        Name used in error messages.
     """
 
-    def __init__(self, points: Points, cache_bytes: int, n_threads: int, who: str) -> None:
+    def __init__(self, points: Points, cache_bytes: int, n_threads: int) -> None:
         row = points.size * points.dtype.itemsize
         capacity = cache_bytes // row
         if capacity < 2:
             raise ParameterError(
-                who,
-                needs=f"a cache of two rows, {2 * row} bytes, or more",
+                f"a cache of two rows, {2 * row} bytes, or more",
                 got=f"{cache_bytes} bytes",
                 todo="Increase {option}.",
                 option="cache_bytes",

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from auctor.core.errors import NotOfferedError, Option
+from auctor.core.errors import NotOfferedError, Option, speaks
 from auctor.core.types import Array, FloatArray
 from auctor.fit.calibrate import joint_probabilities
 from auctor.fit.class_pairs import ClassPairs
@@ -28,11 +28,11 @@ def _check_calibrated(estimator: KernelClassifier) -> None:
     """Raise if a classifier is not calibrated and therefore has no `predict_proba`."""
     if estimator.calibrate is None:
         raise NotOfferedError(
-            "KernelClassifier",
-            needs="{option} or 'isotonic' for predict_proba",
+            "{option} or 'isotonic' for predict_proba",
             got="calibrate=None",
             todo="Set {option2} and fit again; decision_function gives scores without it.",
             option=(Option("calibrate", "sigmoid"), Option("calibrate", bare=True)),
+            part="KernelClassifier",
         )
 
 
@@ -109,8 +109,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParamet
 
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_kernel_classifier(self._who, self)
+        check_kernel_classifier(self)
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, labels y and optional row weights, which multiply C."""
         self.check_parameters()
@@ -118,10 +119,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParamet
         n = matrix.shape[0]
         labels = self._read_labels(y, n)
         weight = self._read_weight(sample_weight, n)
-        self.classes_, codes = encode(self._who, labels, weight)
+        self.classes_, codes = encode(labels, weight)
         given = parameters_of(KernelClassifierParameters, self)
         rows = Rows(matrix, self.classes_, codes, weight)
-        trained = train_kernel_classifier(self._who, given, rows)
+        trained = train_kernel_classifier(given, rows)
         self._keep(trained)
         self.dual_value_ = sum(one.value for one in trained.solutions)
         if trained.calibrators is not None:
@@ -131,6 +132,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParamet
         issue_warnings(trained.warnings)
         return self
 
+    @speaks
     def decision_function(self, X: Any) -> FloatArray:
         """Scores: (n,) for two classes, else (n, n_classes).
 
@@ -141,6 +143,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParamet
         scores = self._pairs().scores(self.model_.scores(matrix))
         return scores.ravel() if scores.shape[1] == 1 else scores
 
+    @speaks
     def predict(self, X: Any) -> Array:
         """Labels: by the sign of the score for two classes, by the highest score for more."""
         decision = self.decision_function(X)
@@ -149,6 +152,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParamet
         return labels
 
     @offered_if(_check_calibrated)
+    @speaks
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         decision = self.decision_function(X)

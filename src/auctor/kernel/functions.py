@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import Array, FloatArray
 
 
@@ -55,8 +56,9 @@ class Rbf:
 
     gamma: float
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("Rbf", "gamma", self.gamma, low=0.0, open_low=True)
+        check_real("gamma", self.gamma, low=0.0, open_low=True)
 
     @property
     def scale(self) -> float:
@@ -88,10 +90,11 @@ class Polynomial:
     degree: int = 3
     coef0: float = 0.0
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("Polynomial", "gamma", self.gamma, low=0.0, open_low=True)
-        check_int("Polynomial", "degree", self.degree, low=1)
-        check_real("Polynomial", "coef0", self.coef0, low=0.0)
+        check_real("gamma", self.gamma, low=0.0, open_low=True)
+        check_int("degree", self.degree, low=1)
+        check_real("coef0", self.coef0, low=0.0)
 
     @property
     def scale(self) -> float:

@@ -94,7 +94,6 @@ def make_points(
     matrix: Any,
     kernel: KernelFunction | Callable[[Any, Any], Any] | None,
     tol: float,
-    who: str,
 ) -> Points:
     """Points for a kernel function or a callable; with None, for a matrix of kernel values.
 
@@ -103,7 +102,7 @@ def make_points(
     if kernel is None:
         return GivenPoints(matrix)
     if not isinstance(kernel, KernelFunction):
-        return CalledPoints(matrix, kernel, who)
+        return CalledPoints(matrix, kernel)
     largest = float(squared_lengths(matrix).max(initial=0.0)) * kernel.scale
     small = matrix.shape[0] <= EXACT_SIZE
     rounding = float(np.finfo(np.float32).eps) * largest
@@ -156,7 +155,7 @@ def regression(y: FloatArray, caps: FloatArray, epsilon: float, shift: float) ->
     )
 
 
-def solve_dual(points: Points, dual: Dual, given: KernelParameters, who: str) -> DualSolution:
+def solve_dual(points: Points, dual: Dual, given: KernelParameters) -> DualSolution:
     """Solve the dual: with the whole matrix if there are few variables, otherwise on blocks."""
     with quiet_blas():
         if dual.target.size <= EXACT_SIZE:
@@ -165,21 +164,18 @@ def solve_dual(points: Points, dual: Dual, given: KernelParameters, who: str) ->
             if found.violation <= given.tol:
                 return replace(found, converged=True)
         threads = available_threads(given.n_threads)
-        cache = RowCache(points, given.cache_bytes, threads, who)
+        cache = RowCache(points, given.cache_bytes, threads)
         return solve_blocks(cache, dual, given.tol, given.max_iter)
 
 
-def solve_ridge(
-    points: Points, y: FloatArray, caps: FloatArray, who: str
-) -> tuple[FloatArray, float, float]:
+def solve_ridge(points: Points, y: FloatArray, caps: FloatArray) -> tuple[FloatArray, float, float]:
     """Kernel ridge regression with an unpenalised intercept: coefficients, intercept and gap.
 
     Minimises ``b'Kb/2 + sum caps r^2/2`` with ``r = y - K b - intercept``: then ``r = b / caps``.
     """
     if y.size > RIDGE_ROWS:
         raise DataError(
-            who,
-            needs=f"at most {RIDGE_ROWS:,} rows for the squared loss, whose matrix it factorises",
+            f"at most {RIDGE_ROWS:,} rows for the squared loss, whose matrix it factorises",
             got=f"{y.size:,}",
             todo="Use {option}, or fewer rows.",
             option="loss",

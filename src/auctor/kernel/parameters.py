@@ -43,20 +43,20 @@ KERNELS: dict[str, Callable[[KernelParameters, float], KernelFunction | None]] =
 }
 
 
-def check_kernel(who: str, given: KernelParameters) -> None:
+def check_kernel(given: KernelParameters) -> None:
     """Raise `ParameterError` for invalid values of the parameters that every machine has."""
     if not callable(given.kernel):
-        check_choice(who, "kernel", given.kernel, tuple(KERNELS))
-    check_real(who, "C", given.C, low=0.0, open_low=True, high=LARGEST)
+        check_choice("kernel", given.kernel, tuple(KERNELS))
+    check_real("C", given.C, low=0.0, open_low=True, high=LARGEST)
     if isinstance(given.gamma, str):
-        check_choice(who, "gamma", given.gamma, ("scale", "auto"))
+        check_choice("gamma", given.gamma, ("scale", "auto"))
     else:
-        check_real(who, "gamma", given.gamma, low=0.0, open_low=True)
-    check_int(who, "degree", given.degree, low=1)
-    check_real(who, "coef0", given.coef0, low=0.0)
-    check_real(who, "tol", given.tol, low=0.0, open_low=True)
-    check_int(who, "max_iter", given.max_iter, low=1)
-    check_int(who, "cache_bytes", given.cache_bytes, low=1)
+        check_real("gamma", given.gamma, low=0.0, open_low=True)
+    check_int("degree", given.degree, low=1)
+    check_real("coef0", given.coef0, low=0.0)
+    check_real("tol", given.tol, low=0.0, open_low=True)
+    check_int("max_iter", given.max_iter, low=1)
+    check_int("cache_bytes", given.cache_bytes, low=1)
 
 
 def kernel_width(gamma: float | str, matrix: Any, weight: FloatArray | None) -> float:

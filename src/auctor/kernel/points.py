@@ -121,8 +121,8 @@ class CalledPoints:
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, matrix: Any, function: Callable[[Any, Any], Any], who: str) -> None:
-        self.matrix, self.function, self.who = matrix, function, who
+    def __init__(self, matrix: Any, function: Callable[[Any, Any], Any]) -> None:
+        self.matrix, self.function = matrix, function
         self.size = self.most_rows = matrix.shape[0]
 
     def rows(self, index: IntArray) -> Any:
@@ -131,7 +131,7 @@ class CalledPoints:
 
     def only(self, index: IntArray) -> CalledPoints:
         """Some of the points."""
-        return CalledPoints(self.matrix[index], self.function, self.who)
+        return CalledPoints(self.matrix[index], self.function)
 
     def against(self, left: Any) -> Strip:
         """A function that writes the kernel of the rows ``left`` with a range of the points."""
@@ -142,8 +142,7 @@ class CalledPoints:
             if values.shape != wanted or not np.isfinite(values).all():
                 got = f"shape {values.shape}" if values.shape != wanted else "NaN or infinity"
                 raise DataError(
-                    self.who,
-                    needs=f"a kernel function that returns finite numbers of shape {wanted}",
+                    f"a kernel function that returns finite numbers of shape {wanted}",
                     got=got,
                     todo="Return one row for each row of its first argument.",
                 )

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from sklearn.base import RegressorMixin
 
+from auctor.core.errors import speaks
 from auctor.core.types import FloatArray, Target
 from auctor.fit.parameters import parameters_of
 from auctor.kernel.base import KernelEstimator
@@ -69,8 +70,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator, KernelRegressorParameters
 
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_kernel_regressor(self._who, self)
+        check_kernel_regressor(self)
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, numbers y and optional row weights, which multiply C."""
         self.check_parameters()
@@ -78,11 +80,12 @@ class KernelRegressor(RegressorMixin, KernelEstimator, KernelRegressorParameters
         n = matrix.shape[0]
         target = Target(self._read_numbers(y, n), self._read_weight(sample_weight, n))
         given = parameters_of(KernelRegressorParameters, self)
-        trained = train_kernel_regressor(self._who, given, matrix, target)
+        trained = train_kernel_regressor(given, matrix, target)
         self._keep(trained)
         issue_warnings(trained.warnings)
         return self
 
+    @speaks
     def predict(self, X: Any) -> FloatArray:
         """Predicted targets."""
         matrix = self._matrix(X, reset=False)

@@ -85,52 +85,47 @@ class TrainedKernel:
     warnings: list[Warning] = field(default_factory=list)
 
 
-def check_kernel_classifier(who: str, given: KernelClassifierParameters) -> None:
+def check_kernel_classifier(given: KernelClassifierParameters) -> None:
     """Raise `ParameterError` for invalid parameters of a classifier."""
-    check_kernel(who, given)
-    check_choice(who, "multiclass", given.multiclass, ("ovo", "ovr"))
+    check_kernel(given)
+    check_choice("multiclass", given.multiclass, ("ovo", "ovr"))
     if given.calibrate is not None:
-        check_choice(who, "calibrate", given.calibrate, tuple(KINDS))
+        check_choice("calibrate", given.calibrate, tuple(KINDS))
 
 
-def check_kernel_regressor(who: str, given: KernelRegressorParameters) -> None:
+def check_kernel_regressor(given: KernelRegressorParameters) -> None:
     """Raise `ParameterError` for invalid parameters of a regressor."""
-    check_kernel(who, given)
-    check_choice(who, "loss", given.loss, ("epsilon_insensitive", "squared"))
-    check_real(who, "epsilon", given.epsilon, low=0.0)
-    check_real(who, "shift", given.shift)
+    check_kernel(given)
+    check_choice("loss", given.loss, ("epsilon_insensitive", "squared"))
+    check_real("epsilon", given.epsilon, low=0.0)
+    check_real("shift", given.shift)
     if given.loss == "squared" and given.shift != 0.0:
         raise ParameterError(
-            who,
-            needs="the epsilon-insensitive loss for a shift",
+            "the epsilon-insensitive loss for a shift",
             got=f"shift={given.shift:g} with the squared loss",
             todo="Use {option}, or add the shift to y.",
             option=Option("loss", "epsilon_insensitive"),
         )
 
 
-def train_kernel_classifier(
-    who: str, given: KernelClassifierParameters, rows: Rows
-) -> TrainedKernel:
+def train_kernel_classifier(given: KernelClassifierParameters, rows: Rows) -> TrainedKernel:
     """Fit a support vector machine for each pair of classes, or each class against the rest.
 
     Parameters
     ----------
-    who : str
-        Name used in messages.
     given : KernelClassifierParameters
         Checked already.
     rows : Rows
         With a C-contiguous array, a CSR matrix, or the kernel values of a precomputed kernel.
     """
-    weight = row_weight(who, given.class_weight, rows)
-    training = _training_points(who, given, rows.matrix, rows.weight, weight)
+    weight = row_weight(given.class_weight, rows)
+    training = _training_points(given, rows.matrix, rows.weight, weight)
     codes = rows.codes[training.kept]
     pairs = ClassPairs(rows.classes.size, given.multiclass)
-    model, support, found = _solve_pairs(who, given, pairs, training.points, codes, training.caps)
+    model, support, found = _solve_pairs(given, pairs, training.points, codes, training.caps)
     calibrators = None
     if given.calibrate is not None:
-        calibrators = _calibrated(who, given, pairs, training, codes)
+        calibrators = _calibrated(given, pairs, training, codes)
     solutions = [one for one, _ in found]
     return TrainedKernel(
         model,
@@ -139,25 +134,25 @@ def train_kernel_classifier(
         max(gap for _, gap in found),
         solutions,
         calibrators,
-        _unconverged(who, given, solutions),
+        _unconverged(given, solutions),
     )
 
 
 def train_kernel_regressor(
-    who: str, given: KernelRegressorParameters, matrix: Any, target: Target
+    given: KernelRegressorParameters, matrix: Any, target: Target
 ) -> TrainedKernel:
     """Fit support vector regression or, for the squared loss, kernel ridge regression.
 
     The matrix is as in `train_kernel_classifier`; the parameters were checked already.
     """
-    training = _training_points(who, given, matrix, target.weight, target.weight)
+    training = _training_points(given, matrix, target.weight, target.weight)
     points, caps = training.points, training.caps
     y = target.y[training.kept]
     solutions: list[DualSolution] = []
     if given.loss == "squared":  # a linear system instead of a dual with bounds
-        beta, intercept, gap = solve_ridge(points, y, caps, who)
+        beta, intercept, gap = solve_ridge(points, y, caps)
     else:
-        one = solve_dual(points, regression(y, caps, given.epsilon, given.shift), given, who)
+        one = solve_dual(points, regression(y, caps, given.epsilon, given.shift), given)
         # Each row has two dual variables, one for either side of the tube.
         beta, intercept, gap = one.beta[: y.size] + one.beta[y.size :], one.intercept, one.gap
         solutions = [one]
@@ -168,7 +163,7 @@ def train_kernel_regressor(
         training.gamma,
         gap / float(caps.sum()),
         solutions,
-        warnings=_unconverged(who, given, solutions),
+        warnings=_unconverged(given, solutions),
     )
 
 
@@ -223,7 +218,6 @@ class _Training:
 
 
 def _training_points(
-    who: str,
     given: KernelParameters,
     matrix: Any,
     sample_weight: FloatArray | None,
@@ -237,7 +231,7 @@ def _training_points(
     kernel: Any = given.kernel
     if isinstance(kernel, str):
         kernel = KERNELS[kernel](given, gamma)
-    points = make_points(matrix, kernel, given.tol, who)
+    points = make_points(matrix, kernel, given.tol)
     check_definite(points)
     if kept.size < points.size:
         points = points.only(kept)
@@ -245,7 +239,6 @@ def _training_points(
 
 
 def _solve_pairs(
-    who: str,
     given: KernelClassifierParameters,
     pairs: ClassPairs,
     points: Points,
@@ -262,7 +255,7 @@ def _solve_pairs(
         mine = points if index.size == points.size else points.only(index)
         # A binary problem on the rows of the two sides, with its gap per unit of loss.
         dual = classification(np.where(codes[index] == positive, 1.0, -1.0), caps[index])
-        one = solve_dual(mine, dual, given, who)
+        one = solve_dual(mine, dual, given)
         parts.append((index, one.beta))
         found.append((one, one.gap / float(caps[index].sum())))
     intercepts = [one.intercept for one, _ in found]
@@ -270,7 +263,6 @@ def _solve_pairs(
 
 
 def _calibrated(
-    who: str,
     given: KernelClassifierParameters,
     pairs: ClassPairs,
     training: _Training,
@@ -280,8 +272,7 @@ def _calibrated(
     count = min(FOLDS, int(np.bincount(codes).min()))
     if count < 2:
         raise DataError(
-            who,
-            needs="two rows of every class to calibrate",
+            "two rows of every class to calibrate",
             got="a class with one",
             todo="Set {option} to None, or drop that class.",
             option=Option("calibrate", bare=True),
@@ -292,15 +283,13 @@ def _calibrated(
     seed = 0 if given.random_state is None else given.random_state
     for train, test in stratified_folds(codes, count, seed):
         part = points.only(train)
-        model, _, _ = _solve_pairs(who, given, pairs, part, codes[train], caps[train])
+        model, _, _ = _solve_pairs(given, pairs, part, codes[train], caps[train])
         scores[test] = pairs.scores(model.scores(points.rows(test)))
     hits = [codes == code for code in pairs.scored]
     return fit_calibrators(str(given.calibrate), scores, hits, caps / given.C)
 
 
-def _unconverged(
-    who: str, given: KernelParameters, solutions: Sequence[DualSolution]
-) -> list[Warning]:
+def _unconverged(given: KernelParameters, solutions: Sequence[DualSolution]) -> list[Warning]:
     """A warning if solves missed the tolerance, with their largest violation."""
     late = [one for one in solutions if not one.converged]
     if not late:
@@ -308,7 +297,6 @@ def _unconverged(
     worst = max(one.violation for one in late)
     return [
         ConvergenceWarning(
-            who,
             does=f"stopped after {given.max_iter} blocks: the optimality conditions are "
             f"violated by {worst:.3g}, the tolerance is {given.tol:.3g}",
             todo="Increase {option} or {option2}, or scale the columns.",

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from auctor.core.errors import DataError, DataTypeError
+from auctor.core.errors import DataError, DataTypeError, speaks
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import Sharded, as_matrix
@@ -26,20 +26,17 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     scikit-learn's check, with errors of auctor that contain its words, as its checks of estimators
     demand; values are not looked at.
     """
-    who = type(estimator).__name__
     try:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except ValueError as error:
         raise DataError(
-            who,
-            needs="the columns of fit",
+            "the columns of fit",
             got=f"others: {_one_line(error)}",
             todo="Pass the columns used in fit.",
         ) from error
     except TypeError as error:
         raise DataTypeError(
-            who,
-            needs="names of columns that are all text",
+            "names of columns that are all text",
             got=f"others: {_one_line(error)}",
             todo="Rename the columns.",
         ) from error
@@ -56,15 +53,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
-
     def _read(self, X: Any, *, reset: bool) -> Any:
         """The matrix of X; names and number of columns are stored, or checked against `fit`."""
         if not reset:
             check_is_fitted(self)
-        matrix = as_matrix(X, who=self._who)
+        matrix = as_matrix(X)
         if in_shards(matrix):
             return self._read_shards(matrix, reset)
         # The values were checked by `as_matrix`.
@@ -79,8 +72,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
                 self.feature_names_in_ = np.array(data.names, dtype=object)
         elif data.n_columns != self.n_features_in_:
             raise DataError(
-                self._who,
-                needs=f"{self.n_features_in_} columns, as in fit",
+                f"{self.n_features_in_} columns, as in fit",
                 got=f"{data.n_columns}",
                 todo="Pass the columns used in fit.",
             )
@@ -90,32 +82,26 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """One label or number per row."""
         if y is None:  # the wording in brackets is that of scikit-learn's check of estimators
             raise DataError(
-                self._who,
-                needs="one target per row",
+                "one target per row",
                 got="None (it requires y to be passed, but the target y is None)",
                 todo="Pass y to fit.",
             )
-        refuse_masked(y, "y", self._who)
+        refuse_masked(y, "y")
         try:
             flat: Array = column_or_1d(y, warn=True)
         except (TypeError, ValueError) as error:
             raise DataError(
-                self._who,
-                needs="one target per row",
-                got=sentence(error),
-                todo="Pass a one-dimensional y.",
+                "one target per row", got=sentence(error), todo="Pass a one-dimensional y."
             ) from error
         if flat.shape[0] != n:
             raise DataError(
-                self._who,
-                needs="as many targets as rows",
+                "as many targets as rows",
                 got=f"{flat.shape[0]} and {n}",
                 todo="Pass X and y of equal length.",
             )
         if flat.dtype.kind == "f" and not np.isfinite(flat).all():
             raise DataError(
-                self._who,
-                needs="finite targets",
+                "finite targets",
                 got="NaN or infinity",
                 todo="Input y contains NaN or infinity: drop those rows.",
             )
@@ -130,16 +116,14 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             numbers = np.ascontiguousarray(target, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
-                self._who,
-                needs="numeric targets",
+                "numeric targets",
                 got=target.dtype,
                 todo=f"Use {self._for_the_other_kind} for labels.",
             ) from error
         largest = float(np.abs(numbers).max())
         if not largest <= LARGEST:
             raise DataError(
-                self._who,
-                needs=f"finite targets below {LARGEST:g} in size",
+                f"finite targets below {LARGEST:g} in size",
                 got=f"{largest:g}",
                 todo="Drop or rescale them.",
             )
@@ -149,15 +133,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """One class label per row, of at least two rows."""
         labels = self._read_target(y, n)
         if n < 2:
-            raise DataError(
-                self._who, needs="at least two rows", got=f"{n} sample", todo="Pass more rows."
-            )
+            raise DataError("at least two rows", got=f"{n} sample", todo="Pass more rows.")
         try:
             check_classification_targets(labels)
         except (TypeError, ValueError) as error:
             raise DataError(
-                self._who,
-                needs="class labels of one type",
+                "class labels of one type",
                 got=sentence(error),
                 todo=f"Use {self._for_the_other_kind} for numbers.",
             ) from error
@@ -169,7 +150,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             return None
         if isinstance(sample_weight, Real):
             sample_weight = np.full(n, sample_weight, dtype=np.float64)
-        return check_weight(sample_weight, n, who=self._who)
+        return check_weight(sample_weight, n)
 
     def _feature_names(self) -> tuple[str, ...] | None:
         """Names of the columns, if the data of `fit` had names."""
@@ -192,12 +173,13 @@ class LinearEstimator(TableEstimator, LinearParameters):
 
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_given(self._who, self._given())
+        check_given(self._given())
 
     def _given(self) -> Any:
         """The parameters as training functions take them."""
         return parameters_of(self._parameters, self)
 
+    @speaks
     def adopt(self, fitted: Fitted[Any, Any]) -> Self:
         """Show a fitted model as attributes; those that only an earlier fit had are removed."""
         choice, solutions, calibrators = fitted.search, fitted.solutions, fitted.calibrators
@@ -223,6 +205,7 @@ class LinearEstimator(TableEstimator, LinearParameters):
             setattr(self, name, value)
         return self
 
+    @speaks
     def to_fitted(self) -> Fitted[Any, Any]:
         """The fitted model with its parameters and the search behind it: the inverse of `adopt`."""
         known = vars(self)
@@ -250,6 +233,7 @@ class LinearEstimator(TableEstimator, LinearParameters):
         """The numbers of a model, by the names of the attributes that show them."""
         return {"coef_": model.coef, "intercept_": model.intercept}
 
+    @speaks
     def continue_from(self, other: LinearEstimator) -> Self:
         """Warm-start the next `fit` from another fitted model; needs ``warm_start=True``.
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import NotOfferedError, Option
+from auctor.core.errors import NotOfferedError, Option, speaks
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import in_shards
@@ -29,8 +29,7 @@ def check_has_probabilities(estimator: Any) -> None:
     """Raise if a classifier has no `predict_proba`: neither calibrated nor trained on log-loss."""
     if estimator.calibrate is None and not log_odds(estimator.metric, None):
         raise NotOfferedError(
-            type(estimator).__name__,
-            needs="{option} or 'isotonic', or {option2}, for predict_proba",
+            "{option} or 'isotonic', or {option2}, for predict_proba",
             got="calibrate=None",
             todo="Set {option3} and fit again; decision_function gives scores without it.",
             option=(
@@ -38,6 +37,7 @@ def check_has_probabilities(estimator: Any) -> None:
                 Option("metric", "log_loss"),
                 Option("calibrate", bare=True),
             ),
+            part=type(estimator).__name__,
         )
 
 
@@ -175,6 +175,7 @@ class MetricClassifier(
     _for_the_other_kind = "LinearRegressor"
     _parameters: ClassVar[type[LinearParameters]] = ClassifierParameters
 
+    @speaks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X and labels y.
 
@@ -200,12 +201,14 @@ class MetricClassifier(
         return self
 
     @by_partition
+    @speaks
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
         matrix = self._read(X, reset=False)
         return self.to_model().decision_function(matrix)
 
     @by_partition
+    @speaks
     def predict(self, X: Any) -> Array:
         """Labels: by the threshold for two classes, by the highest score for more."""
         matrix = self._read(X, reset=False)
@@ -213,12 +216,14 @@ class MetricClassifier(
 
     @offered_if(check_has_probabilities)
     @by_partition
+    @speaks
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         check_is_fitted(self, "coef_" if log_odds(self.metric, self.calibrate) else "calibrators_")
         matrix = self._read(X, reset=False)
         return self.to_model().predict_proba(matrix)
 
+    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """The metric, greater is better.
 
@@ -229,6 +234,7 @@ class MetricClassifier(
         labels = self._read_target(y, decision.shape[0])
         return self.to_model().score_at(decision, labels, sample_weight, groups)
 
+    @speaks
     def to_model(self) -> LinearModel:
         """The fitted coefficients as a model that predicts without scikit-learn."""
         # Scores of log-loss are log-odds; others need the fitted calibrators.
@@ -249,14 +255,13 @@ class MetricClassifier(
             positive=code_of(self.classes_, self.pos_label_),
             feature_names=self._feature_names(),
             n_threads=self.n_threads,
-            who=self._who,
         )
 
     # --- inputs and results of a fit ----------------------------------------------------------
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
         """The checked training rows; sets ``classes_`` and ``pos_label_``."""
-        chosen = resolve_metric(self._who, self.metric, self.surrogate)
+        chosen = resolve_metric(self.metric, self.surrogate)
         X, y = as_shards(X, y)
         matrix = self._read(X, reset=True)
         if y is None and in_shards(matrix):  # shards have their own labels and weights
@@ -265,10 +270,10 @@ class MetricClassifier(
         n = matrix.shape[0]
         labels = self._read_labels(y, n)
         weight = self._read_weight(sample_weight, n)
-        codes = read_groups(self._who, groups, chosen, n)
-        self.classes_, classes_of_rows = encode(self._who, labels, weight)
+        codes = read_groups(groups, chosen, n)
+        self.classes_, classes_of_rows = encode(labels, weight)
         positive = positive_code(
-            self._who, self.classes_, classes_of_rows, pos_label=self.pos_label, weight=weight
+            self.classes_, classes_of_rows, pos_label=self.pos_label, weight=weight
         )
         self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
         return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
@@ -285,7 +290,7 @@ class MetricClassifier(
 
     def _fitted(self, rows: Rows, options: FitOptions) -> Fitted[Any, Any]:
         """The fitted model."""
-        return train_model(self._who, self._given(), rows, options)
+        return train_model(self._given(), rows, options)
 
     def _options(self, rows: Rows) -> FitOptions:
         """What the fit uses besides parameters and rows."""

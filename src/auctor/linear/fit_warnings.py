@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
-from auctor.core.errors import ConvergenceWarning
+from auctor.core.errors import ConvergenceWarning, warn
 
 
 class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore[misc]
@@ -22,4 +21,4 @@ def issue_warnings(found: Iterable[Warning]) -> None:
     for warning in found:
         if isinstance(warning, ConvergenceWarning):
             warning = warning.of_kind(FitWarning)
-        warnings.warn(warning, stacklevel=3)
+        warn(warning)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from auctor.core.errors import speaks
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
 from auctor.fit.fitted import Fitted
@@ -86,6 +87,7 @@ class LinearRegressor(
     _for_the_other_kind = "MetricClassifier"
     _parameters: ClassVar[type[LinearParameters]] = RegressorParameters
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, numbers y and optional row weights."""
         issue_warnings(self._train(X, y, sample_weight))
@@ -98,7 +100,7 @@ class LinearRegressor(
         n = matrix.shape[0]
         target = Target(self._read_numbers(y, n), self._read_weight(sample_weight, n))
         options = self._options(target)
-        fitted = train_regression(self._who, self._given(), matrix, target, options)
+        fitted = train_regression(self._given(), matrix, target, options)
         self.adopt(fitted)
         return fitted.warnings
 
@@ -106,6 +108,7 @@ class LinearRegressor(
         """What the fit uses besides parameters and rows."""
         return FitOptions(names=self._feature_names(), previous=self._previous())
 
+    @speaks
     def adopt(self, fitted: Fitted[Any, Any]) -> Self:
         """Show a fitted model as attributes; those that only an earlier fit had are removed."""
         super().adopt(fitted)
@@ -117,11 +120,13 @@ class LinearRegressor(
         return {"coef_": model.coef[0], "intercept_": float(model.intercept[0])}
 
     @by_partition
+    @speaks
     def predict(self, X: Any) -> FloatArray:
         """Predicted target, through the inverse link of the loss."""
         matrix = self._read(X, reset=False)
         return self.to_model().predict(matrix)
 
+    @speaks
     def to_model(self) -> RegressionModel:
         """The fitted coefficients as a model that predicts without scikit-learn."""
         return RegressionModel(
@@ -130,5 +135,4 @@ class LinearRegressor(
             feature_names=self._feature_names(),
             loss=self.loss,
             n_threads=self.n_threads,
-            who=self._who,
         )

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.fit.fitted import Fitted
 from auctor.fit.fold_scores import Judge, Split
@@ -23,7 +23,7 @@ from auctor.linear.fit_warnings import issue_warnings
 
 
 def splits_of(
-    who: str, cv: Any, labels: Array, groups: IntArray | None = None, *, classifier: bool
+    cv: Any, labels: Array, groups: IntArray | None = None, *, classifier: bool
 ) -> list[Split] | None:
     """Training and test rows of each fold of a splitter or iterable; None if ``cv`` is a number."""
     if isinstance(cv, Integral):
@@ -42,11 +42,10 @@ def splits_of(
             raise ValueError("no folds")
     except (TypeError, ValueError, IndexError) as error:
         raise ParameterError(
-            who,
-            needs="{option} to be a number of folds, a splitter or pairs of train and test rows",
+            "{option} to be a number of folds, a splitter or pairs of train and test rows",
             got=f"{cv!r} ({sentence(error)})",
             todo="Pass a number.",
-            option=Option("cv", bare=True),
+            option="cv",
         ) from error
     return splits
 
@@ -146,6 +145,7 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
+    @speaks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Pick the strength on the folds, then fit to all rows.
 
@@ -154,6 +154,7 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
         issue_warnings(self._train(X, y, sample_weight, groups))
         return self
 
+    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """The metric, or ``scoring`` where it is given; greater is better."""
         if self.scoring is None:
@@ -162,13 +163,13 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
 
     def _fitted(self, rows: Rows, options: FitOptions) -> Fitted[Any, Any]:
         try:
-            return choose_strength(self._who, self._given(), rows, options)
+            return choose_strength(self._given(), rows, options)
         except KeyboardInterrupt:
             self.adopt(Fitted(self._given(), None))  # not even the model of an earlier fit is left
             raise
 
     def _options(self, rows: Rows) -> FitOptions:
-        splits = splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
+        splits = splits_of(self.cv, rows.labels, rows.groups, classifier=True)
         judge = None if self.scoring is None else self._judge_of(rows)
         return replace(super()._options(rows), splits=splits, judge=judge)
 
@@ -200,9 +201,8 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
             return float(scorer(model, X, y, **extra))
         except (AttributeError, NotFittedError, TypeError) as error:
             raise ParameterError(
-                self._who,
-                needs="{option} to be one number from labels or decision values",
+                "{option} to be one number from labels or decision values",
                 got=f"{self.scoring!r} ({sentence(error)})",
                 todo="Pass another scorer, or none for the metric.",
-                option=Option("scoring", bare=True),
+                option="scoring",
             ) from error

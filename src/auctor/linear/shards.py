@@ -32,14 +32,12 @@ PROBLEM = (
 
 
 def shard_parameters(
-    who: str, table: TableParameters, data: Sharded, *, positive: str | None, scale: bool | None
+    table: TableParameters, data: Sharded, *, positive: str | None, scale: bool | None
 ) -> ClassifierParameters:
     """The parameters of a fit to shards; raises for invalid ones.
 
     Parameters
     ----------
-    who : str
-        Name used in messages.
     table : TableParameters
         "auto" as strength is the default number: a search would take many passes over the shards.
     data : Sharded
@@ -52,21 +50,20 @@ def shard_parameters(
         table = replace(table, strength=LinearParameters().strength)
     table = replace(
         table,
-        pos_label=_label(who, positive, data.labels),
+        pos_label=_label(positive, data.labels),
         standardise="auto" if scale is None else scale,
     )
-    return model_parameters(who, table)
+    return model_parameters(table)
 
 
-def _label(who: str, text: str | None, labels: tuple[Any, Any] | None) -> Any:
+def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
     """The label that is written like a text; the labels of shards may be numbers."""
     if text is None or labels is None:
         return text
     by_text = {str(label): label for label in labels}
     if text not in by_text:
         raise ParameterError(
-            who,
-            needs=f"one of the labels {', '.join(by_text)}",
+            f"one of the labels {', '.join(by_text)}",
             got=text,
             todo="Correct {option}.",
             option=Option("pos_label", bare=True),
@@ -81,14 +78,12 @@ def shard_checkpoint(path: AnyPath, given: ClassifierParameters, data: Sharded) 
 
 
 def train_shards(
-    who: str, given: ClassifierParameters, data: Sharded, checkpoint: Checkpoint | None = None
+    given: ClassifierParameters, data: Sharded, checkpoint: Checkpoint | None = None
 ) -> FittedClassifier:
     """Fit a classifier to the rows of shards, with their own labels and weights.
 
     Parameters
     ----------
-    who : str
-        Name used in messages.
     given : ClassifierParameters
         From `shard_parameters`.
     data : Sharded
@@ -97,13 +92,13 @@ def train_shards(
         Saves the best point while the solver runs, and resumes from it.
     """
     weight = data.target.weight
-    classes, codes = encode(who, data.row_labels(), weight)
-    positive = positive_code(who, classes, codes, pos_label=given.pos_label, weight=weight)
+    classes, codes = encode(data.row_labels(), weight)
+    positive = positive_code(classes, codes, pos_label=given.pos_label, weight=weight)
     rows = Rows(data, classes, codes, weight, positive=positive)
     saving: AbstractContextManager[None] = nullcontext()
     if checkpoint is not None:
         saving = checkpoint.keeping()
     with saving:
-        fitted = train_model(who, given, rows)
+        fitted = train_model(given, rows)
     names = None if data.names is None else tuple(map(str, data.names))
     return replace(fitted, model=replace(fitted.model, feature_names=names))

@@ -43,8 +43,7 @@ def describe_step(name: str, step: Any) -> tuple[str, dict[str, Any], dict[str, 
     scaler, refitted = SCALERS.get(kind), REFITTED.get(kind)
     if type(step) not in (scaler[0] if scaler else None, refitted):
         raise ParameterError(
-            "save",
-            needs=f"steps among {', '.join([*SCALERS, *REFITTED])} before the model",
+            f"steps among {', '.join([*SCALERS, *REFITTED])} before the model",
             got=f"{name!r}, a {kind}",
             todo="Use auctor.TableClassifier, or save the model without that step.",
         )
@@ -72,8 +71,7 @@ def _refittable(
         fitted["categories_"] = list(step.categories_)
     if not good:
         raise ParameterError(
-            "save",
-            needs="imputers without add_indicator, encoders with all of their own categories",
+            "imputers without add_indicator, encoders with all of their own categories",
             got=f"{name!r}, {step!r}",
             todo="Change that step, or use auctor.TableClassifier.",
         )

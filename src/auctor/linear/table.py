@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks, warn
 from auctor.core.types import Array, FloatArray
 from auctor.fit.model import LinearModel
 from auctor.linear.base import check_columns
@@ -143,18 +142,16 @@ class TableClassifier(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
-
+    @speaks
     def make_model(self, schema: Schema | None = None) -> MetricClassifier:
         """The unfitted model of the encoded columns; raises for invalid parameters.
 
         With a schema, the columns of ``monotone`` become numbers of encoded columns.
         """
-        made: MetricClassifier = unfitted(model_parameters(self._who, self, schema))
+        made: MetricClassifier = unfitted(model_parameters(self, schema))
         return made
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to a table.
 
@@ -169,12 +166,11 @@ class TableClassifier(
         """
         self.make_model()  # raises for invalid parameters before anything is read
         label = y if isinstance(y, str) else None
-        frame = TableInMemory(X, self._who, without=label, decimal=self.decimal)
+        frame = TableInMemory(X, without=label, decimal=self.decimal)
         self._check_columns(X, frame, reset=True)
         labels = self._labels(X, y)
         notes: list[Note] = []
         options = ReadOptions(
-            self._who,
             categorical=self.categorical,
             buckets=self.buckets,
             missing=self.missing_rule(),
@@ -195,12 +191,13 @@ class TableClassifier(
             model = last.set_params(**model.get_params(deep=False))
         model.fit(table.matrix, labels, sample_weight, groups)
         self.adopt(model, table.schema)
-        self.notes_ = [str(note.warning(self._who)) for note in notes]
+        self.notes_ = [str(note.warning()) for note in notes]
         for note in notes:
             if note.warns:
-                warnings.warn(note.warning(self._who), stacklevel=2)
+                warn(note.warning())
         return self
 
+    @speaks
     def adopt(self, model: MetricClassifier, schema: Schema) -> Self:
         """Use a fitted model of encoded columns and the schema that encodes them."""
         self.model_, self.schema_ = model, schema
@@ -225,11 +222,13 @@ class TableClassifier(
         check_is_fitted(self)
         return self.model_.intercept_
 
+    @speaks
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the encoded columns; ``input_features`` is ignored, for scikit-learn's API."""
         check_is_fitted(self)
         return np.array(self.schema_.feature_names, dtype=object)
 
+    @speaks
     def encode(self, X: Any) -> Any:
         """The matrix of encoded columns, the input of ``model_``.
 
@@ -240,27 +239,27 @@ class TableClassifier(
         encoder.refuses = self.unreadable == "refuse"
         matrix = encoder(block)
         if encoder.refuses:
-            refuse_lost(self._who, encoder.lost, TABLE)
-        for warning in lost_warnings(self._who, encoder.lost, block.n_rows, unseen=False):
-            warnings.warn(warning, stacklevel=3)
+            refuse_lost(encoder.lost, TABLE)
+        for warning in lost_warnings(encoder.lost, block.n_rows, unseen=False):
+            warn(warning)
         return matrix
 
     def _encoder(self, X: Any) -> tuple[Encoder, Block]:
         """The encoder of a table and the block of its rows; raises without rows."""
         check_is_fitted(self)
-        frame = TableInMemory(X, self._who, decimal=self.decimal)
+        frame = TableInMemory(X, decimal=self.decimal)
         self._check_columns(X, frame, reset=False)
-        encoder = Encoder(self.schema_, frame, TABLE, self._who)
+        encoder = Encoder(self.schema_, frame, TABLE)
         (block,) = frame.blocks(encoder.kinds)
         if not block.n_rows:
             raise DataError(
-                self._who,
-                needs="some rows",
+                "some rows",
                 got="0 sample(s) (shape=(0, ...)) while a minimum of 1 is required",
                 todo="Pass some data.",
             )
         return encoder, block
 
+    @speaks
     def check(self, X: Any) -> list[str]:
         """Remarks on a table before prediction: values that the model cannot use.
 
@@ -268,25 +267,29 @@ class TableClassifier(
         """
         encoder, block = self._encoder(X)
         encoder(block)
-        return [str(one) for one in lost_warnings(self._who, encoder.lost, block.n_rows)]
+        return [str(one) for one in lost_warnings(encoder.lost, block.n_rows)]
 
+    @speaks
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
         matrix = self.encode(X)
         return self.model_.decision_function(matrix)
 
+    @speaks
     def predict(self, X: Any) -> Array:
         """Labels: by the threshold for two classes, by the highest score for more."""
         matrix = self.encode(X)
         return self.model_.predict(matrix)
 
     @offered_if(check_has_probabilities)
+    @speaks
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         matrix = self.encode(X)
         found: FloatArray = self.model_.predict_proba(matrix)
         return found
 
+    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """The metric, greater is better, as in `MetricClassifier.score`.
 
@@ -295,6 +298,7 @@ class TableClassifier(
         matrix = self.encode(X)
         return self.model_.score(matrix, self._labels(X, y), sample_weight, groups)
 
+    @speaks
     def to_model(self) -> LinearModel:
         """The fitted model of the encoded columns, which predicts without scikit-learn."""
         check_is_fitted(self)
@@ -311,17 +315,16 @@ class TableClassifier(
         """The formats of dates, by column."""
         if self.date is not None and not isinstance(self.date, Mapping):
             raise ParameterError(
-                self._who,
-                needs="{option} to map columns to formats",
+                "{option} to map columns to formats",
                 got=f"{self.date!r}",
                 todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
-                option=Option("date", bare=True),
+                option="date",
             )
         return dict(self.date or {})
 
     def _labels(self, X: Any, y: Any) -> Any:
         """One label per row, from the column of that name where y is text."""
-        return labels_of(X, y, self._who) if isinstance(y, str) else y
+        return labels_of(X, y) if isinstance(y, str) else y
 
     def _check_columns(self, X: Any, frame: TableInMemory, *, reset: bool) -> None:
         """Store the columns of a fit; later, without names, check the number of columns."""

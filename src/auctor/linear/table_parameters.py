@@ -44,17 +44,17 @@ class TableParameters(ClassifierParameters):
         return KEEP if keeps else self.missing
 
 
-def linear(who: str, given: TableParameters) -> ClassifierParameters:
+def linear(given: TableParameters) -> ClassifierParameters:
     """Parameters of a linear model; of a search for the strength if that is "auto"."""
     for name in ("n_bins", "monotone", "interactions"):
         if getattr(given, name) != getattr(TableParameters, name):
             options = Option(name, bare=True), Option("model", "linear")
             raise _needs_additive(
-                who, "an additive model for {option2}", "{option2} with {option3}", *options
+                "an additive model for {option2}", "{option2} with {option3}", *options
             )
     if given.missing == KEEP:
         needs, got = "values in every row for a linear model", Option("missing", KEEP)
-        raise _needs_additive(who, needs, "{option2}", got)
+        raise _needs_additive(needs, "{option2}", got)
     params = vars(parameters_of(ClassifierParameters, given))
     strength = params.pop("strength")
     if isinstance(strength, str) and strength == "auto":
@@ -65,18 +65,17 @@ def linear(who: str, given: TableParameters) -> ClassifierParameters:
     return ClassifierParameters(**params, strength=strength)
 
 
-def additive(who: str, given: TableParameters) -> ClassifierParameters:
+def additive(given: TableParameters) -> ClassifierParameters:
     """Parameters of an additive model; a default ``penalty`` becomes the default of curves."""
     params = vars(parameters_of(ClassifierParameters, given))
     for name in ("l1_ratio", "standardise"):
         value = params.pop(name)
         if value not in (None, False, getattr(ClassifierParameters, name)):
             raise ParameterError(
-                who,
-                needs="the default {option2} for an additive model, whose bins need no scaling",
+                "the default {option2} for an additive model, whose bins need no scaling",
                 got="{option3}",
                 todo="Drop it, or use {option}.",
-                option=(Option("model", "linear"), Option(name, bare=True), Option(name, value)),
+                option=(Option("model", "linear"), name, Option(name, value)),
             )
     params |= {name: getattr(given, name) for name in ("n_bins", "monotone", "interactions")}
     # Defaults of linear models become those of additive models.
@@ -89,11 +88,10 @@ def additive(who: str, given: TableParameters) -> ClassifierParameters:
     return AdditiveParameters(**params, cv=given.cv, rule=given.rule)
 
 
-def _needs_additive(who: str, needs: str, got: str, *options: Option) -> ParameterError:
+def _needs_additive(needs: str, got: str, *options: Option) -> ParameterError:
     """The error for a parameter that only additive models have."""
     return ParameterError(
-        who,
-        needs=needs,
+        needs,
         got=got,
         todo="Use {option}, or drop {option2}.",
         option=(Option("model", "additive"), *options),
@@ -101,36 +99,33 @@ def _needs_additive(who: str, needs: str, got: str, *options: Option) -> Paramet
 
 
 #: Models by name: functions from parameters of a table to those of a model of encoded columns.
-MODELS: dict[str, Callable[[str, TableParameters], ClassifierParameters]] = {
+MODELS: dict[str, Callable[[TableParameters], ClassifierParameters]] = {
     "linear": linear,
     "additive": additive,
 }
 
 
-def model_parameters(
-    who: str, given: TableParameters, schema: Schema | None = None
-) -> ClassifierParameters:
+def model_parameters(given: TableParameters, schema: Schema | None = None) -> ClassifierParameters:
     """The parameters of the model of the encoded columns; raises for invalid ones.
 
     With a schema, the columns of ``monotone`` become numbers of encoded columns.
 
     Examples
     --------
-    >>> model_parameters("TableClassifier", TableParameters("f1", strength=0.1)).strength
+    >>> model_parameters(TableParameters("f1", strength=0.1)).strength
     0.1
     """
-    make = MODELS[known(who, "model", given.model, MODELS)]
+    make = MODELS[known("model", given.model, MODELS)]
     if isinstance(given.strength, str) and given.strength != "auto":
         raise ParameterError(
-            who,
-            needs="{option} to be a number or 'auto'",
+            "{option} to be a number or 'auto'",
             got=f"{given.strength!r}",
             todo="Pass one of these.",
-            option=Option("strength", bare=True),
+            option="strength",
         )
-    made = make(who, given)
-    check_given(who, made)
+    made = make(given)
+    check_given(made)
     if schema is not None and isinstance(made, AdditiveParameters) and made.monotone is not None:
-        signs = read_monotone(who, made.monotone, schema.feature_names, schema.n_features)
+        signs = read_monotone(made.monotone, schema.feature_names, schema.n_features)
         made = replace(made, monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})
     return made

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError, Option, speaks_for_itself
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import average_precision as kernels
@@ -56,14 +56,14 @@ class AveragePrecision(Contingency):
     smooth = False
     shift_invariant = True
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Refuse targets with one class only, with groups, or with different weights in a class."""
         super().check_target(target)
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if np.ptp(rows.share) > EQUAL * rows.share.max():
                 raise DataError(
-                    "AveragePrecision",
-                    needs="equal weights within each class",
+                    "equal weights within each class",
                     got=f"several among the {name} rows",
                     todo="Use {option}, class weights, or no sample weights.",
                     option=Option("surrogate", "logistic"),

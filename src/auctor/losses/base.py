@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from auctor.core.capabilities import LOSS
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, Target
 
@@ -53,12 +53,12 @@ class BaseLoss:
         """Whether the curvature is a diagonal plus a few columns."""
         return self.coupling is Coupling.ROW or self.quadratic
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Raise ``DataError`` if the target is outside the domain of the loss."""
         if self.targets == "binary" and not (np.abs(target.y) == 1.0).all():
             raise DataError(
-                f"{type(self).__name__}",
-                needs="targets encoded as -1 and +1",
+                "targets encoded as -1 and +1",
                 got=f"{np.unique(target.y)[:4]}",
                 todo="Encode the labels first.",
             )

@@ -27,7 +27,7 @@ import numpy as np
 from auctor.core.capabilities import CURVED, ByRows
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks_for_itself
 from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import thresholds
@@ -52,21 +52,20 @@ class Contingency(BaseLoss):
 
     coupling = Coupling.GLOBAL
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Refuse targets that are not -1/+1 or hold one class only."""
         super().check_target(target)
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
                 raise DataError(
-                    f"{type(self).__name__}",
-                    needs="both classes",
+                    "both classes",
                     got=f"no {name} row with weight",
                     todo="Pass data with two classes.",
                 )
         if target.groups is not None:
             raise DataError(
-                f"{type(self).__name__}",
-                needs="rows without groups",
+                "rows without groups",
                 got="groups",
                 todo="Use a loss over pairs, or drop the groups.",
             )
@@ -273,8 +272,9 @@ class Prbep(ThresholdLoss):
 
     width: float = 0.0
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("Prbep", "width", self.width, low=0.0)
+        check_real("width", self.width, low=0.0)
 
     def margins(self, target: Target) -> Margins:
         """Shares and margins for a target."""
@@ -306,35 +306,35 @@ class AtK(ThresholdLoss):
     #: Whether the loss is 1 - precision, else 1 - recall.
     precision: ClassVar[bool]
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who, k = type(self).__name__, self.k
+        k = self.k
         real = isinstance(k, Real) and not isinstance(k, bool)
         if not real or not (k >= 1 if isinstance(k, Integral) else 0.0 < k <= 1.0):
             raise ParameterError(
-                who,
-                needs="{option} to be an integer of at least 1 or a fraction in (0, 1]",
+                "{option} to be an integer of at least 1 or a fraction in (0, 1]",
                 got=f"{k!r}",
                 todo="Pass a number of rows or a fraction of them.",
-                option=Option("k", bare=True),
+                option="k",
             )
-        check_real(who, "width", self.width, low=0.0)
+        check_real("width", self.width, low=0.0)
 
     def check_target(self, target: Target) -> None:
         """Refuse targets with one class only, and a k above the total weight."""
         super().check_target(target)
         self.margins(target)
 
+    @speaks_for_itself
     def margins(self, target: Target) -> Margins:
         """Shares and margins for a target."""
         total, positive = _class_weights(target)
         top = self.k / total if isinstance(self.k, Integral) else float(self.k)
         if top > 1.0 + SHARE_ERROR:
             raise DataError(
-                f"{type(self).__name__}",
-                needs=f"{{option}} of at most the total weight of the rows, {total:g}",
+                f"{{option}} of at most the total weight of the rows, {total:g}",
                 got=self.k,
                 todo="Pass a smaller k or a fraction in (0, 1].",
-                option=Option("k", bare=True),
+                option="k",
             )
         top = min(top, 1.0)
         if self.precision:

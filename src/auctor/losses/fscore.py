@@ -18,6 +18,7 @@ import numpy as np
 from auctor.core.capabilities import CURVED, Shifted, Shifts
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import Array, FloatArray, IntArray, Target
@@ -82,9 +83,10 @@ class FBeta(SmoothedByWidth, Contingency):
     width: float = 0.0
     whole: bool = False
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("FBeta", "beta", self.beta, low=SMALLEST_BETA, high=LARGEST_BETA)
-        check_real("FBeta", "width", self.width, low=0.0, high=0.0 if self.whole else math.inf)
+        check_real("beta", self.beta, low=SMALLEST_BETA, high=LARGEST_BETA)
+        check_real("width", self.width, low=0.0, high=0.0 if self.whole else math.inf)
 
     @property
     def factor(self) -> float:

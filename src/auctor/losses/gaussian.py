@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.core.curvature import Curvature
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import gaussian
@@ -105,13 +105,13 @@ class ExpectedAuc(OfMoments):
     corrected).
     """
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Refuse targets that hold one class, or groups."""
         super().check_target(target)
         if target.groups is not None:
             raise DataError(
-                "ExpectedAuc",
-                needs="rows without groups",
+                "rows without groups",
                 got="groups",
                 todo="Use GaussianAuc, which compares rows inside each group.",
             )

@@ -18,7 +18,7 @@ import scipy
 from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
@@ -47,15 +47,14 @@ class Pairwise(BaseLoss):
     splits = Splits.PAIRS
     shift_invariant = True
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Refuse targets that are not -1/+1, or have no pair."""
         super().check_target(target)
-        who = type(self).__name__
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
                 raise DataError(
-                    who,
-                    needs="both classes",
+                    "both classes",
                     got=f"no {name} row with weight",
                     todo="Pass data with two classes.",
                 )
@@ -64,15 +63,13 @@ class Pairwise(BaseLoss):
             return
         if groups.shape != target.y.shape or groups.dtype.kind not in "iu":
             raise DataError(
-                who,
-                needs="one integer group code per row",
+                "one integer group code per row",
                 got=f"{groups.dtype} of shape {groups.shape}",
                 todo="Encode the groups first.",
             )
         if target.pairs.part.size == 0:
             raise DataError(
-                who,
-                needs="a group with both classes",
+                "a group with both classes",
                 got=f"{np.unique(groups).size} groups, none with a positive and a negative row",
                 todo="Pass coarser groups, or none.",
             )
@@ -302,8 +299,9 @@ class PairwiseHinge(SmoothedByWidth, Windowed):
 
     width: float = 0.0
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("PairwiseHinge", "width", self.width, low=0.0)
+        check_real("width", self.width, low=0.0)
 
     @property
     def per_pair(self) -> Hinge:

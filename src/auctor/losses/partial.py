@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
@@ -66,18 +66,18 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
 
     splits = Splits.NOT
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = "PartialPairwiseHinge"
-        check_real(who, "max_fpr", self.max_fpr, low=0.0, high=1.0, open_low=True)
-        check_real(who, "width", self.width, low=0.0)
+        check_real("max_fpr", self.max_fpr, low=0.0, high=1.0, open_low=True)
+        check_real("width", self.width, low=0.0)
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Refuse targets that are not -1/+1, hold one class only, or have groups."""
         super().check_target(target)
         if target.groups is not None:
             raise DataError(
-                "PartialPairwiseHinge",
-                needs="one ranking of all rows",
+                "one ranking of all rows",
                 got="groups",
                 todo="Leave groups out, or use PairwiseHinge.",
             )

@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.capabilities import CURVED, Shifted, Shifts
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import logistic
@@ -202,8 +202,9 @@ class SmoothedHinge(Hinge):
 
     width: float = 0.5
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("SmoothedHinge", "width", self.width, low=0.0, open_low=True)
+        check_real("width", self.width, low=0.0, open_low=True)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:
@@ -234,10 +235,11 @@ class PinballHinge(Hinge):
     tilt: float = 0.2
     width: float = 0.0
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who, tilt = type(self).__name__, self.tilt
-        check_real(who, "tilt", tilt, low=-1.0, high=1.0)
-        check_real(who, "width", self.width, low=0.0)
+        tilt = self.tilt
+        check_real("tilt", tilt, low=-1.0, high=1.0)
+        check_real("width", self.width, low=0.0)
 
     @property
     def param(self) -> float:
@@ -295,8 +297,9 @@ class Huber(Pointwise):
     order = 2
     targets = "real"
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("Huber", "delta", self.delta, low=0.0, open_low=True)
+        check_real("delta", self.delta, low=0.0, open_low=True)
 
     @property
     def param(self) -> float:
@@ -327,9 +330,10 @@ class Quantile(KinkedPointwise):
     kind = kernels.QUANTILE
     targets = "real"
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("Quantile", "tau", self.tau, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_real("Quantile", "width", self.width, low=0.0)
+        check_real("tau", self.tau, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("width", self.width, low=0.0)
 
     @property
     def param(self) -> float:
@@ -364,10 +368,10 @@ class EpsilonInsensitive(KinkedPointwise):
     kind = kernels.EPSILON
     targets = "real"
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
-        check_real(who, "epsilon", self.epsilon, low=0.0)
-        check_real(who, "width", self.width, low=0.0)
+        check_real("epsilon", self.epsilon, low=0.0)
+        check_real("width", self.width, low=0.0)
 
     @property
     def param(self) -> float:
@@ -404,12 +408,12 @@ class Poisson(Pointwise):
     closed_prox = False
     targets = "real"
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Refuse negative counts."""
         if (target.y < 0).any():
             raise DataError(
-                "Poisson",
-                needs="targets that are not negative",
+                "targets that are not negative",
                 got=f"{target.y.min():g}",
                 todo="Use another loss for targets that can be negative.",
             )

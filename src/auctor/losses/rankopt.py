@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses.coupling import coupled_sigmoid
@@ -48,8 +49,9 @@ class RankOpt(Pairwise):
     splits = Splits.NOT
     exchangeable = False
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("RankOpt", "width", self.width, low=0.0, open_low=True)
+        check_real("width", self.width, low=0.0, open_low=True)
 
     convex = False
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels.losses import softmax as kernels
@@ -69,24 +69,24 @@ class Softmax(BaseLoss):
     exchangeable = False
     shift_invariant = True
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("Softmax", "n_classes", self.n_classes, low=2)
+        check_int("n_classes", self.n_classes, low=2)
 
+    @speaks_for_itself
     def check_target(self, target: Target) -> None:
         """Refuse targets without exactly one class per row, and classes without weight."""
         super().check_target(target)
         y = target.y
         if y.size % self.n_classes or not ((self._table(y) > 0.0).sum(axis=1) == 1).all():
             raise DataError(
-                "Softmax",
-                needs=f"targets of {self.n_classes} classes, one of them +1 in every row",
+                f"targets of {self.n_classes} classes, one of them +1 in every row",
                 got=f"shape {y.shape}",
                 todo="Make the target with one_hot.",
             )
         if not (self._row_shares(target) @ (self._table(y) > 0.0)).all():
             raise DataError(
-                "Softmax",
-                needs="at least one row with positive weight for every class",
+                "at least one row with positive weight for every class",
                 got="a class without any",
                 todo="Drop that class.",
             )

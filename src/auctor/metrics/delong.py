@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_real
+from auctor.core.errors import speaks_as
 from auctor.core.types import FloatArray
 from auctor.kernels.linalg.sorting import ascending_order, split, twice_mass_below
 from auctor.metrics.inputs import Inputs, validate
@@ -42,6 +43,7 @@ class _Placements(NamedTuple):
     neg_weight: FloatArray
 
 
+@speaks_as("auc_interval")
 def auc_interval(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -95,11 +97,9 @@ def auc_interval(
     >>> [round(value, 3) for value in result]
     [0.889, 0.261, 0.995, 0.157]
     """
-    level = check_real(
-        "auc_interval", "level", level, low=0.0, high=1.0, open_low=True, open_high=True
-    )
-    check_choice("auc_interval", "method", method, ("delong",))
-    inputs = validate("auc_interval", y, scores, weight)
+    level = check_real("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
+    check_choice("method", method, ("delong",))
+    inputs = validate(y, scores, weight)
     value = area(inputs)
     v = _placements(inputs)
     # A perfect ranking (or its reverse) has no variance: an exact binomial bound instead.
@@ -119,6 +119,7 @@ def auc_interval(
     return AucInterval(value, _expit(centre - reach), _expit(centre + reach), error)
 
 
+@speaks_as("compare_auc")
 def compare_auc(
     y: npt.ArrayLike,
     scores_a: npt.ArrayLike,
@@ -159,8 +160,8 @@ def compare_auc(
     >>> [round(value, 3) for value in result]
     [0.222, 0.248, 0.371]
     """
-    a = validate("compare_auc", y, scores_a, weight)
-    b = validate("compare_auc", y, scores_b, weight)
+    a = validate(y, scores_a, weight)
+    b = validate(y, scores_b, weight)
     difference = area(a) - area(b)
     va, vb = _placements(a), _placements(b)
     # Paired: the placements of a row under both scores are subtracted before the variance is taken.

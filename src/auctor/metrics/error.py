@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from auctor.core.errors import speaks_as
 from auctor.core.types import FloatArray
 from auctor.metrics.inputs import BoolArray, Classes, validate, validate_predicted
 
@@ -41,6 +42,7 @@ class Confusion(NamedTuple):
         return _ratio(self.fp, self.fp + self.tn)
 
 
+@speaks_as("confusion")
 def confusion(
     y: npt.ArrayLike,
     predicted: npt.ArrayLike,
@@ -79,9 +81,10 @@ def confusion(
     >>> confusion([-1, -1, 1, 1], [-0.5, 0.2, 0.1, 3.0])
     Confusion(tp=2.0, fp=1.0, fn=0.0, tn=1.0)
     """
-    return confusion_of(*validate_predicted("confusion", y, predicted, threshold, weight))
+    return confusion_of(*validate_predicted(y, predicted, threshold, weight))
 
 
+@speaks_as("error_rate")
 def error_rate(
     y: npt.ArrayLike,
     predicted: npt.ArrayLike,
@@ -110,10 +113,11 @@ def error_rate(
     >>> error_rate([-1, -1, 1, 1], [-0.5, 0.2, 0.1, 3.0])
     0.25
     """
-    table = confusion_of(*validate_predicted("error_rate", y, predicted, threshold, weight))
+    table = confusion_of(*validate_predicted(y, predicted, threshold, weight))
     return (table.fp + table.fn) / sum(table)
 
 
+@speaks_as("balanced_error")
 def balanced_error(
     y: npt.ArrayLike,
     predicted: npt.ArrayLike,
@@ -142,12 +146,11 @@ def balanced_error(
     >>> balanced_error([-1, -1, -1, 1], [-1, -1, -1, -1])
     0.5
     """
-    table = confusion_of(
-        *validate_predicted("balanced_error", y, predicted, threshold, weight, Classes.BOTH)
-    )
+    table = confusion_of(*validate_predicted(y, predicted, threshold, weight, Classes.BOTH))
     return 0.5 * (table.fn / (table.tp + table.fn) + table.fp / (table.fp + table.tn))
 
 
+@speaks_as("log_loss")
 def log_loss(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> float:
@@ -177,7 +180,7 @@ def log_loss(
     >>> log_loss([0, 1], [-1000.0, -1000.0])
     500.0
     """
-    positive, s, w = validate("log_loss", y, scores, weight, Classes.ANY)
+    positive, s, w = validate(y, scores, weight, Classes.ANY)
     losses = np.logaddexp(0.0, np.where(positive, -s, s))
     return float(np.average(losses, weights=w))
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_real
+from auctor.core.errors import speaks_as
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import FLAT
@@ -65,6 +66,7 @@ class _Moments(NamedTuple):
     shapes: tuple[Shape, Shape]
 
 
+@speaks_as("expected_error")
 def expected_error(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -97,10 +99,11 @@ def expected_error(
     >>> round(expected_error([0, 0, 1, 1], [-3.0, -1.0, 1.0, 3.0]), 4)
     0.0228
     """
-    cut = check_real("expected_error", "threshold", threshold)
-    return _error(_moments(validate("expected_error", y, scores, weight)), cut)
+    cut = check_real("threshold", threshold)
+    return _error(_moments(validate(y, scores, weight)), cut)
 
 
+@speaks_as("expected_auc")
 def expected_auc(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> float:
@@ -127,9 +130,10 @@ def expected_auc(
     >>> round(expected_auc([0, 0, 1, 1], [0.0, 2.0, 1.0, 3.0]), 4)
     0.7602
     """
-    return _auc(_moments(validate("expected_auc", y, scores, weight)))
+    return _auc(_moments(validate(y, scores, weight)))
 
 
+@speaks_as("gaussian_check")
 def gaussian_check(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -165,8 +169,8 @@ def gaussian_check(
     >>> abs(found.error.difference) < 3 * found.error.standard_error
     True
     """
-    cut = check_real("gaussian_check", "threshold", threshold)
-    inputs = validate("gaussian_check", y, scores, weight)
+    cut = check_real("threshold", threshold)
+    inputs = validate(y, scores, weight)
     moments = _moments(inputs)
     table = confusion_of(inputs.positive, inputs.scores > cut, inputs.weight)
     rate = (table.fp + table.fn) / sum(table)

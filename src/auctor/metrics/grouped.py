@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_vector
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.types import FloatArray, IntArray
 
 
+@speaks_as("by_group")
 def by_group(
     metric: Callable[[Any, FloatArray, Any], float],
     y: npt.ArrayLike,
@@ -47,9 +48,9 @@ def by_group(
     if groups is None:
         return metric(y, np.asarray(scores), weight)
     y = np.asarray(y)
-    scores = check_vector("by_group", "scores", scores, size=y.shape[0])
-    codes = group_codes("by_group", groups, y.shape[0])
-    heavy = None if weight is None else check_vector("by_group", "weight", weight, size=y.shape[0])
+    scores = check_vector("scores", scores, size=y.shape[0])
+    codes = group_codes(groups, y.shape[0])
+    heavy = None if weight is None else check_vector("weight", weight, size=y.shape[0])
     order = np.argsort(codes, kind="stable")
     total = size = 0.0
     # Rows sorted by group; a new group starts where the code changes.
@@ -63,32 +64,28 @@ def by_group(
         total, size = total + share * value, size + share
     if size == 0.0:
         raise DataError(
-            "by_group",
-            needs="a group in which the metric is defined",
+            "a group in which the metric is defined",
             got="none",
             todo="Pass groups with rows of both classes.",
         )
     return total / size
 
 
-def group_codes(who: str, groups: object, n: int) -> IntArray:
+def group_codes(groups: object, n: int) -> IntArray:
     """Groups as integers from 0, one per row."""
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise DataError(
-            who,
-            needs="one group per row",
+            "one group per row",
             got=f"shape {labels.shape} for {n} rows",
             todo="Pass a one-dimensional array of that length.",
         )
     if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise DataError(
-            who, needs="a group for every row", got="NaN", todo="Drop or label those rows."
-        )
+        raise DataError("a group for every row", got="NaN", todo="Drop or label those rows.")
     try:
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError as error:
         raise DataError(
-            who, needs="groups of one type", got="a mixture", todo="Convert them to strings."
+            "groups of one type", got="a mixture", todo="Convert them to strings."
         ) from error
     return np.ascontiguousarray(codes, dtype=np.int64)

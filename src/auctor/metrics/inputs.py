@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_real, check_vector
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -38,21 +38,18 @@ class Inputs(NamedTuple):
     weight: FloatArray | None
 
 
-def validate(
-    who: str, y: object, scores: object, weight: object, needs: Classes = Classes.BOTH
-) -> Inputs:
+def validate(y: object, scores: object, weight: object, needs: Classes = Classes.BOTH) -> Inputs:
     """Check and encode the arguments of a metric; rows of weight zero are left out.
 
     Labels have two values, the greater one positive. A single value is accepted if it is -1, 0 or
     1. O(n).
     """
-    labels, values, kept, kept_weight = _rows(who, y, scores, "scores", weight)
-    positive = _positive(who, labels, kept, needs)
-    return Inputs(positive, _as_scores(who, "scores", values[kept]), kept_weight)
+    labels, values, kept, kept_weight = _rows(y, scores, "scores", weight)
+    positive = _positive(labels, kept, needs)
+    return Inputs(positive, _as_scores("scores", values[kept]), kept_weight)
 
 
 def validate_predicted(
-    who: str,
     y: object,
     predicted: object,
     threshold: float | None,
@@ -60,54 +57,51 @@ def validate_predicted(
     needs: Classes = Classes.ANY,
 ) -> tuple[BoolArray, BoolArray, FloatArray | None]:
     """Classes, predicted classes and weights; `confusion` describes the forms of ``predicted``."""
-    labels, values, kept, kept_weight = _rows(who, y, predicted, "predicted", weight)
-    positive = _positive(who, labels, kept, needs)
+    labels, values, kept, kept_weight = _rows(y, predicted, "predicted", weight)
+    positive = _positive(labels, kept, needs)
     values = values[kept]
     # Booleans are predictions already.
     if threshold is None and values.dtype.kind == "b":
         return positive, np.ascontiguousarray(values), kept_weight
     # Predictions in the values of y are labels; any other numbers are scores.
     if threshold is None:
-        low, high = _labels(who, labels, kept)
+        low, high = _labels(labels, kept)
         hard: BoolArray = np.ascontiguousarray(values == high)
         if np.all(hard | (values == low)):
             return positive, hard, kept_weight
-    scores = _as_scores(who, "predicted", values)
-    cut = check_real(who, "threshold", 0.0 if threshold is None else threshold)
+    scores = _as_scores("predicted", values)
+    cut = check_real("threshold", 0.0 if threshold is None else threshold)
     return positive, scores > cut, kept_weight
 
 
 def _rows(
-    who: str, y: object, values: object, name: str, weight: object
+    y: object, values: object, name: str, weight: object
 ) -> tuple[Array, Array, Any, FloatArray | None]:
     """Arrays of one length, the rows of positive weight (a slice or a mask) and their weights."""
     y, values = np.asarray(y), np.asarray(values)
     if y.ndim != 1 or values.ndim != 1 or y.shape != values.shape:
         raise DataError(
-            who,
-            needs=f"y and {name} with one dimension and the same length",
+            f"y and {name} with one dimension and the same length",
             got=f"shapes {y.shape} and {values.shape}",
             todo="Pass one value per row in each.",
         )
     if y.shape[0] == 0:
-        raise DataError(who, needs="at least one row", got="none", todo="Pass non-empty arrays.")
+        raise DataError("at least one row", got="none", todo="Pass non-empty arrays.")
     if weight is None:
         return y, values, slice(None), None
     # Weights: finite, not negative, at least one positive, and a sum whose square is finite.
-    checked = check_vector(who, "weight", weight, size=y.shape[0])
+    checked = check_vector("weight", weight, size=y.shape[0])
     if checked.min() < 0.0:
         raise DataError(
-            who,
-            needs="{option} of at least zero",
+            "{option} of at least zero",
             got=f"{checked.min():g}",
             todo="Remove the rows of negative weight.",
-            option=Option("weight", bare=True),
+            option="weight",
         )
     kept = checked > 0.0
     if not kept.any():
         raise DataError(
-            who,
-            needs="a weight above zero",
+            "a weight above zero",
             got="only zeros",
             todo="Pass {option}None for equal weights.",
             option="weight",
@@ -116,11 +110,10 @@ def _rows(
         total = checked.sum()
     if not _WEIGHT_RANGE[0] <= total <= _WEIGHT_RANGE[1]:
         raise DataError(
-            who,
-            needs="{option} with a sum in [1e-100, 1e100]",
+            "{option} with a sum in [1e-100, 1e100]",
             got=f"{total:g}",
             todo="Divide the weights by their mean.",
-            option=Option("weight", bare=True),
+            option="weight",
         )
     # A slice instead of a mask avoids copies where all rows are kept.
     if kept.all():
@@ -128,24 +121,23 @@ def _rows(
     return y, values, kept, checked[kept]
 
 
-def _as_scores(who: str, name: str, values: Array) -> FloatArray:
+def _as_scores(name: str, values: Array) -> FloatArray:
     """Finite 64-bit floats; refuses large integers if different ones would become equal."""
-    scores = check_vector(who, name, values)
+    scores = check_vector(name, values)
     large = values.dtype.kind in "iuO" and bool(scores.size) and np.abs(scores).max() >= _EXACT
     # Only order and ties matter, so rounding that keeps them is allowed.
     if large and np.unique(values).shape[0] != np.unique(scores).shape[0]:
         raise DataError(
-            who,
-            needs=f"{name} that differ as 64-bit floats",
+            f"{name} that differ as 64-bit floats",
             got="different integers beyond 2^53 that become equal",
             todo="Subtract the smallest one from all, or pass their ranks.",
         )
     return scores
 
 
-def _positive(who: str, y: Array, kept: Any, needs: Classes) -> BoolArray:
+def _positive(y: Array, kept: Any, needs: Classes) -> BoolArray:
     """Mask of the positive rows among ``kept``; raises if a needed class is missing."""
-    _, high = _labels(who, y, kept)
+    _, high = _labels(y, kept)
     positive: BoolArray = np.ascontiguousarray(y[kept] == high)
     missing = [
         name
@@ -157,19 +149,18 @@ def _positive(who: str, y: Array, kept: Any, needs: Classes) -> BoolArray:
     ]
     if missing:
         raise DataError(
-            who,
-            needs=f"at least one {missing[0]} row of positive weight",
+            f"at least one {missing[0]} row of positive weight",
             got=f"none in {positive.shape[0]}",
             todo="Pass rows of both classes.",
         )
     return positive
 
 
-def _labels(who: str, y: Array, kept: Any) -> tuple[Any, Any]:
+def _labels(y: Array, kept: Any) -> tuple[Any, Any]:
     """Lower and greater label; rows of weight zero count only if the others have one label."""
-    low, high = _extremes(who, y[kept])
+    low, high = _extremes(y[kept])
     if low == high:
-        low, high = _extremes(who, y)
+        low, high = _extremes(y)
     if low != high:
         return low, high
     # One label only: -1/+1 or 0/1 is assumed if it belongs to them.
@@ -177,14 +168,13 @@ def _labels(who: str, y: Array, kept: Any) -> tuple[Any, Any]:
         if high in pair:
             return pair
     raise DataError(
-        who,
-        needs="two label values, the greater one positive",
+        "two label values, the greater one positive",
         got=f"only {high!r}",
         todo="Encode the labels as -1 and +1.",
     )
 
 
-def _extremes(who: str, y: Array) -> tuple[Any, Any]:
+def _extremes(y: Array) -> tuple[Any, Any]:
     """Lowest and greatest label; raises if there is a third one."""
     if y.dtype.kind == "b":
         return False, True
@@ -192,10 +182,7 @@ def _extremes(who: str, y: Array) -> tuple[Any, Any]:
         low, high = y.min(), y.max()
         if not np.isfinite(low) or not np.isfinite(high):
             raise DataError(
-                who,
-                needs="finite labels",
-                got="NaN or infinity",
-                todo="Remove the rows without a label.",
+                "finite labels", got="NaN or infinity", todo="Remove the rows without a label."
             )
         # Numbers: two counts are faster than sorting, and sufficient if there are two values.
         if np.count_nonzero(y == low) + np.count_nonzero(y == high) >= y.shape[0]:
@@ -205,15 +192,11 @@ def _extremes(who: str, y: Array) -> tuple[Any, Any]:
         values = np.unique(y)
     except TypeError as error:
         raise DataError(
-            who,
-            needs="labels that can be ordered",
-            got="mixed types",
-            todo="Encode the labels as -1 and +1.",
+            "labels that can be ordered", got="mixed types", todo="Encode the labels as -1 and +1."
         ) from error
     if values.shape[0] > 2:
         raise DataError(
-            who,
-            needs="two label values",
+            "two label values",
             got=f"{values.shape[0]}",
             todo="Compare one class with the rest, one at a time.",
         )

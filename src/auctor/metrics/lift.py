@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from auctor.core.errors import speaks_as
 from auctor.core.types import FloatArray
 from auctor.metrics.inputs import Classes, validate
 from auctor.metrics.sweep import sweep
@@ -26,6 +27,7 @@ class CumulativeGains(NamedTuple):
     recall: FloatArray
 
 
+@speaks_as("lift_curve")
 def lift_curve(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> LiftCurve:
@@ -57,9 +59,10 @@ def lift_curve(
     >>> lift_curve([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]).captured
     array([0., 1., 1., 2., 2.])
     """
-    return _lift("lift_curve", y, scores, weight)
+    return _lift(y, scores, weight)
 
 
+@speaks_as("cumulative_gains")
 def cumulative_gains(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> CumulativeGains:
@@ -86,10 +89,11 @@ def cumulative_gains(
     >>> cumulative_gains([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]).recall
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
-    fraction, captured = _lift("cumulative_gains", y, scores, weight)
+    fraction, captured = _lift(y, scores, weight)
     return CumulativeGains(fraction, captured / captured[-1])
 
 
+@speaks_as("lift_area")
 def lift_area(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> float:
@@ -114,11 +118,11 @@ def lift_area(
     >>> lift_area([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])
     1.25
     """
-    fraction, captured = _lift("lift_area", y, scores, weight)
+    fraction, captured = _lift(y, scores, weight)
     return float(np.diff(fraction) @ (0.5 * (captured[1:] + captured[:-1])))
 
 
-def _lift(who: str, y: object, scores: object, weight: object) -> LiftCurve:
-    s = sweep(validate(who, y, scores, weight, Classes.POSITIVE))
+def _lift(y: object, scores: object, weight: object) -> LiftCurve:
+    s = sweep(validate(y, scores, weight, Classes.POSITIVE))
     depth = s.depth
     return LiftCurve(depth / depth[-1], s.tp)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_real
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.types import FloatArray
 from auctor.metrics.error import confusion_of
 from auctor.metrics.inputs import Classes, validate, validate_predicted
@@ -36,6 +36,7 @@ class BestFbeta(NamedTuple):
     threshold: float
 
 
+@speaks_as("precision_recall_curve")
 def precision_recall_curve(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> PrecisionRecallCurve:
@@ -69,11 +70,12 @@ def precision_recall_curve(
     >>> curve.recall, curve.threshold
     (array([1. , 1. , 0.5, 0. ]), array([1., 2., 3.]))
     """
-    s = sweep(validate("precision_recall_curve", y, scores, weight, Classes.POSITIVE))
+    s = sweep(validate(y, scores, weight, Classes.POSITIVE))
     precision = np.append(_precision(s)[::-1], 1.0)
     return PrecisionRecallCurve(precision, s.tp[::-1] / s.positives, s.threshold[:0:-1].copy())
 
 
+@speaks_as("average_precision")
 def average_precision(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> float:
@@ -98,10 +100,11 @@ def average_precision(
     >>> average_precision([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])
     0.8333333333333333
     """
-    s = sweep(validate("average_precision", y, scores, weight, Classes.POSITIVE))
+    s = sweep(validate(y, scores, weight, Classes.POSITIVE))
     return float(np.diff(s.tp) @ _precision(s)) / s.positives
 
 
+@speaks_as("prbep")
 def prbep(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None) -> float:
     """Precision/recall break-even point: precision among the P top-scored rows.
 
@@ -128,10 +131,11 @@ def prbep(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | No
     >>> prbep([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0])
     0.75
     """
-    s = sweep(validate("prbep", y, scores, weight, Classes.POSITIVE))
+    s = sweep(validate(y, scores, weight, Classes.POSITIVE))
     return s.captured(s.positives) / s.positives
 
 
+@speaks_as("precision_at_k")
 def precision_at_k(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -169,11 +173,12 @@ def precision_at_k(
     >>> precision_at_k([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], 2)
     0.75
     """
-    s = sweep(validate("precision_at_k", y, scores, weight, Classes.ANY))
-    depth = depth_of("precision_at_k", k, s)
+    s = sweep(validate(y, scores, weight, Classes.ANY))
+    depth = depth_of(k, s)
     return s.captured(depth) / depth
 
 
+@speaks_as("recall_at_k")
 def recall_at_k(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -202,10 +207,11 @@ def recall_at_k(
     >>> recall_at_k([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], 1)
     0.5
     """
-    s = sweep(validate("recall_at_k", y, scores, weight, Classes.POSITIVE))
-    return s.captured(depth_of("recall_at_k", k, s)) / s.positives
+    s = sweep(validate(y, scores, weight, Classes.POSITIVE))
+    return s.captured(depth_of(k, s)) / s.positives
 
 
+@speaks_as("lift_at_k")
 def lift_at_k(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -234,11 +240,12 @@ def lift_at_k(
     >>> lift_at_k([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], 0.25)
     2.0
     """
-    s = sweep(validate("lift_at_k", y, scores, weight, Classes.POSITIVE))
-    depth = depth_of("lift_at_k", k, s)
+    s = sweep(validate(y, scores, weight, Classes.POSITIVE))
+    depth = depth_of(k, s)
     return s.captured(depth) / depth * (float(s.depth[-1]) / s.positives)
 
 
+@speaks_as("fbeta")
 def fbeta(
     y: npt.ArrayLike,
     predicted: npt.ArrayLike,
@@ -272,14 +279,15 @@ def fbeta(
     >>> fbeta([0, 0, 1, 1], [0, 1, 1, 1])
     0.8
     """
-    beta = check_real("fbeta", "beta", beta, low=0.0)
-    table = confusion_of(*validate_predicted("fbeta", y, predicted, threshold, weight))
+    beta = check_real("beta", beta, low=0.0)
+    table = confusion_of(*validate_predicted(y, predicted, threshold, weight))
     fn_share, fp_share = _shares(beta)
     if table.tp == 0.0:
         return 0.0
     return table.tp / (table.tp + fn_share * table.fn + fp_share * table.fp)
 
 
+@speaks_as("best_fbeta")
 def best_fbeta(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -311,8 +319,8 @@ def best_fbeta(
     >>> best_fbeta([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])
     BestFbeta(value=0.8, threshold=1.5)
     """
-    beta = check_real("best_fbeta", "beta", beta, low=0.0)
-    s = sweep(validate("best_fbeta", y, scores, weight, Classes.POSITIVE))
+    beta = check_real("beta", beta, low=0.0)
+    s = sweep(validate(y, scores, weight, Classes.POSITIVE))
     values = fbeta_along(s, beta)
     index, threshold = s.best_cut(-values)
     return BestFbeta(float(values[index]), threshold)
@@ -342,7 +350,7 @@ def _precision(s: Sweep) -> FloatArray:
     return s.tp[1:] / s.depth[1:]
 
 
-def depth_of(who: str, k: object, s: Sweep) -> float:
+def depth_of(k: object, s: Sweep) -> float:
     """Weight of the rows to take from the top for ``k``; raises for an invalid ``k``."""
     total = float(s.depth[-1])
     # A total weight may be just below an integer by rounding.
@@ -351,12 +359,9 @@ def depth_of(who: str, k: object, s: Sweep) -> float:
     if isinstance(k, Real) and not isinstance(k, Integral | np.bool_) and 0.0 < float(k) <= 1.0:
         return float(k) * total
     raise ParameterError(
-        who,
-        needs=(
-            f"{{option}} to be an integer from 1 to the total weight of the rows, {total:g}, "
-            "or a float in (0, 1]"
-        ),
+        f"{{option}} to be an integer from 1 to the total weight of the rows, {total:g}, "
+        "or a float in (0, 1]",
         got=f"{k!r}",
         todo="Pass a number of rows, or a fraction as a float.",
-        option=Option("k", bare=True),
+        option="k",
     )

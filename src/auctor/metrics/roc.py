@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_real
+from auctor.core.errors import speaks_as
 from auctor.core.types import FloatArray
 from auctor.kernels.linalg.sorting import twice_ordered_pairs
 from auctor.metrics.inputs import Inputs, validate
@@ -22,6 +23,7 @@ class RocCurve(NamedTuple):
     threshold: FloatArray
 
 
+@speaks_as("roc_curve")
 def roc_curve(
     y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None
 ) -> RocCurve:
@@ -54,10 +56,11 @@ def roc_curve(
     >>> curve.fpr, curve.tpr
     (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
     """
-    s = sweep(validate("roc_curve", y, scores, weight))
+    s = sweep(validate(y, scores, weight))
     return RocCurve(s.fp / s.negatives, s.tp / s.positives, s.threshold)
 
 
+@speaks_as("auc")
 def auc(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None = None) -> float:
     """Area under the ROC curve: the share of correctly ordered pairs, ties counting one half.
 
@@ -89,7 +92,7 @@ def auc(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None
     >>> auc([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0])
     0.875
     """
-    return area(validate("auc", y, scores, weight))
+    return area(validate(y, scores, weight))
 
 
 def area(inputs: Inputs) -> float:
@@ -107,6 +110,7 @@ def area(inputs: Inputs) -> float:
     return ordered / (ordered + float(step @ (s.positives - height)))
 
 
+@speaks_as("partial_auc")
 def partial_auc(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -144,8 +148,8 @@ def partial_auc(
     >>> partial_auc([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], max_fpr=0.5)
     0.375
     """
-    max_fpr = check_real("partial_auc", "max_fpr", max_fpr, low=0.0, high=1.0, open_low=True)
-    s = sweep(validate("partial_auc", y, scores, weight))
+    max_fpr = check_real("max_fpr", max_fpr, low=0.0, high=1.0, open_low=True)
+    s = sweep(validate(y, scores, weight))
     fpr, tpr = s.fp / s.negatives, s.tp / s.positives
     # Cut the curve at max_fpr, with a linearly interpolated last point.
     stop = int(np.searchsorted(fpr, max_fpr, side="right"))

@@ -110,7 +110,7 @@ def sweep(inputs: Inputs) -> Sweep:
     Examples
     --------
     >>> from auctor.metrics.inputs import validate
-    >>> sweep(validate("sweep", [0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], None)).fp
+    >>> sweep(validate([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], None)).fp
     array([0., 0., 1., 2.])
     """
     return Sweep(*counts_at_thresholds(*sorted_classes(inputs)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import DataWarning, Option, ParameterError
+from auctor.core.errors import DataWarning, Option, ParameterError, speaks_as, warn
 from auctor.core.types import FloatArray
 from auctor.metrics.inputs import Classes, validate
 from auctor.metrics.precision_recall import depth_of, fbeta_along
@@ -60,12 +59,11 @@ def _at_precision(s: Sweep, least: float) -> FloatArray:
         # loss.
         return np.where(met, -s.tp, s.positives)
     warning = DataWarning(
-        "best_threshold",
-        needs=f"a threshold with precision {least:g}",
+        f"a threshold with precision {least:g}",
         got=f"at most {precision.max():.4g} on these rows, and takes that",
         todo="Pass a lower value.",
     )
-    warnings.warn(warning, stacklevel=3)
+    warn(warning)
     return -precision
 
 
@@ -83,12 +81,13 @@ _CRITERIA = {
     "cost": _Criterion(_cost, Classes.ANY, 0.0),
     "fbeta": _Criterion(_minus_fbeta, Classes.POSITIVE, 0.0),
     "break_even": _Criterion(_away_from(lambda s, _: s.positives), Classes.POSITIVE),
-    "top": _Criterion(_away_from(lambda s, k: depth_of("best_threshold", k, s)), Classes.ANY, 0.0),
+    "top": _Criterion(_away_from(lambda s, k: depth_of(k, s)), Classes.ANY, 0.0),
     "precision": _Criterion(_at_precision, Classes.POSITIVE, 0.0, 1.0),
     "recall": _Criterion(_at_recall, Classes.POSITIVE, 0.0, 1.0),
 }
 
 
+@speaks_as("best_threshold")
 def best_threshold(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -148,23 +147,20 @@ def best_threshold(
     >>> best_threshold(y, scores, "recall", 0.5)
     5.0
     """
-    check_criterion("best_threshold", criterion, value)
+    check_criterion(criterion, value)
     chosen = _CRITERIA[criterion]
-    s = sweep(validate("best_threshold", y, scores, weight, chosen.needs))
+    s = sweep(validate(y, scores, weight, chosen.needs))
     return s.best_cut(chosen.loss(s, 0.0 if value is None else value))[1]
 
 
-def check_criterion(who: str, criterion: object, value: object, *, what: str = "criterion") -> None:
+def check_criterion(criterion: object, value: object, *, what: str = "criterion") -> None:
     """Raise unless the criterion exists and has the value it needs, and no other."""
-    chosen = _CRITERIA[check_choice(who, what, criterion, tuple(_CRITERIA))]
+    chosen = _CRITERIA[check_choice(what, criterion, tuple(_CRITERIA))]
     if chosen.low is not None:
-        check_real(
-            who, "the value", value, low=chosen.low, high=chosen.high, of=Option(what, criterion)
-        )
+        check_real("the value", value, low=chosen.low, high=chosen.high, of=Option(what, criterion))
     elif value is not None:
         raise ParameterError(
-            who,
-            needs="no value with {option}",
+            "no value with {option}",
             got=f"{value!r}",
             todo="Drop it.",
             option=Option(what, criterion),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Self
 
-from auctor.core.errors import ParameterError
+from auctor.core.errors import ParameterError, speaks_for_itself
 from auctor.core.types import BlockSpec, FloatArray, SeparableSpec, TreeSpec
 
 
@@ -46,6 +46,7 @@ class BasePenalty:
         """The arrays of a penalty on disjoint or nested groups of coordinates, else ``None``."""
         return None
 
+    @speaks_for_itself
     def with_strength(self, strength: float) -> Self:
         """A copy with another strength, made from the public attributes.
 
@@ -59,8 +60,7 @@ class BasePenalty:
         params = {k: v for k, v in vars(self).items() if not k.startswith("_")}
         if "strength" not in params:
             raise ParameterError(
-                "with_strength",
-                needs="a penalty with a strength",
+                "a penalty with a strength",
                 got=f"{type(self).__name__}",
                 todo="Pass one of L1, L2, ElasticNet, GroupL2 or TreeL2.",
             )

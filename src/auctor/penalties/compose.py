@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from auctor.core.errors import DataError, IncompatibleError
+from auctor.core.errors import DataError, IncompatibleError, speaks_for_itself
 from auctor.core.protocols import Penalty
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.separable import L1, L2, Box, ElasticNet, NonNegative, Separable
@@ -26,18 +26,16 @@ class Sum(Separable):
     array([1.5, 0. ])
     """
 
+    @speaks_for_itself
     def __init__(self, *parts: Penalty) -> None:
         given = []
         for part in parts:
             if part.levels is None:
                 raise IncompatibleError(
-                    "Sum",
-                    needs="separable penalties",
+                    "separable penalties",
                     got=f"{type(part).__name__}",
-                    todo=(
-                        "The prox of such a sum does not follow from those of its parts; write a "
-                        "penalty with its own prox."
-                    ),
+                    todo="The prox of such a sum does not follow from those of its parts; write a "
+                    "penalty with its own prox.",
                 )
             given.append(part.levels)
         self.parts = parts
@@ -46,8 +44,7 @@ class Sum(Separable):
             np.broadcast_shapes(*(level.shape for levels in given for level in levels))
         except ValueError as error:
             raise DataError(
-                "Sum",
-                needs="parts for the same number of columns",
+                "parts for the same number of columns",
                 got=error,
                 todo="Pass per-column values of one length.",
             ) from error

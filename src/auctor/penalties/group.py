@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import Option, ParameterError, speaks_for_itself
 from auctor.core.types import Array, BlockSpec, FloatArray, IntArray, SeparableSpec, TreeSpec
 from auctor.kernels.penalties import groups as kernels
 from auctor.penalties.base import BasePenalty
@@ -53,6 +53,7 @@ class GroupL2(BasePenalty):
     Friedman, Hastie, Tibshirani, A sparse-group lasso, 2013.
     """
 
+    @speaks_for_itself
     def __init__(
         self,
         strength: float,
@@ -64,23 +65,18 @@ class GroupL2(BasePenalty):
     ) -> None:
         self.strength, self.groups, self.weights = strength, groups, weights
         self.l1_ratio, self.free = l1_ratio, free
-        check_strength("GroupL2", strength)
-        check_real("GroupL2", "l1_ratio", l1_ratio, low=0.0, high=1.0)
-        self._free = (
-            np.zeros(0, dtype=np.int64)
-            if free is None
-            else checked_columns("GroupL2", "free", free)
-        )
+        check_strength(strength)
+        check_real("l1_ratio", l1_ratio, low=0.0, high=1.0)
+        self._free = np.zeros(0, dtype=np.int64) if free is None else checked_columns("free", free)
         self._size, self._lists = _parse(groups)
         if self._size and self._free.size:
             raise ParameterError(
-                "GroupL2",
-                needs="{option} as lists or labels to use {option2}",
+                "{option} as lists or labels to use {option2}",
                 got=f"{groups!r}",
                 todo="Pass the groups as lists of columns.",
-                option=(Option("groups", bare=True), Option("free", bare=True)),
+                option=("groups", "free"),
             )
-        self._weights = None if weights is None else check_weights("GroupL2", weights)
+        self._weights = None if weights is None else check_weights(weights)
         # The arrays depend on the number of columns: they are built on first use and cached.
         self._spec: BlockSpec | None = None
         self._spec_columns = -1
@@ -114,10 +110,11 @@ class GroupL2(BasePenalty):
             self._tree = TreeSpec(parent, order, weight)
         return self._tree
 
+    @speaks_for_itself
     def with_strength(self, strength: float) -> Self:
         """A copy with another strength that shares the groups."""
         other = copy(self)
-        other.strength, other._tree = check_strength("GroupL2", strength), None
+        other.strength, other._tree = check_strength(strength), None
         if self._spec is not None:
             other._spec = other._levels(self._spec)
         return other
@@ -133,13 +130,13 @@ class GroupL2(BasePenalty):
             l1=np.concatenate((np.full(size.size, self.strength * ratio), free)),
         )
 
+    @speaks_for_itself
     def _build(self, d: int) -> BlockSpec:
         lists = self._lists
         if self._size:
             if d % self._size:
                 raise ParameterError(
-                    "GroupL2",
-                    needs=f"a number of columns that is a multiple of {self._size}",
+                    f"a number of columns that is a multiple of {self._size}",
                     got=d,
                     todo="Pass the groups as lists or labels.",
                 )
@@ -148,8 +145,7 @@ class GroupL2(BasePenalty):
         size = np.array([g.size for g in lists], dtype=np.float64)
         if self._weights is not None and self._weights.shape != size.shape:
             raise ParameterError(
-                "GroupL2",
-                needs=f"one weight per group ({size.size})",
+                f"one weight per group ({size.size})",
                 got=self._weights.size,
                 todo="Pass one weight per group.",
             )
@@ -205,40 +201,38 @@ class GroupL2(BasePenalty):
         ]
 
 
-def check_strength(who: str, strength: object) -> float:
+def check_strength(strength: object) -> float:
     """Return the strength as a finite number >= 0, or raise."""
-    number = check_real(who, "strength", strength, low=0.0)
+    number = check_real("strength", strength, low=0.0)
     if math.isinf(number):
-        raise ParameterError(who, needs="a finite strength", got="inf", todo="Pass a number.")
+        raise ParameterError("a finite strength", got="inf", todo="Pass a number.")
     return number
 
 
-def check_weights(who: str, weights: Weights) -> FloatArray:
+def check_weights(weights: Weights) -> FloatArray:
     """Return the weights as finite numbers >= 0, or raise."""
-    checked = check_vector(who, "weights", weights)
+    checked = check_vector("weights", weights)
     if (checked < 0).any():
         raise ParameterError(
-            who,
-            needs="{option} >= 0",
+            "{option} >= 0",
             got=f"{checked.min():g}",
             todo="Pass non-negative weights.",
-            option=Option("weights", bare=True),
+            option="weights",
         )
     return checked
 
 
-def checked_columns(who: str, what: str, columns: Any) -> IntArray:
+def checked_columns(what: str, columns: Any) -> IntArray:
     """Return the column numbers of one group as an array, or raise."""
     array = np.atleast_1d(np.asarray(columns))
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise ParameterError(
-            who,
-            needs="{option} to hold column numbers from 0",
+            "{option} to hold column numbers from 0",
             got=f"{columns!r}",
             todo="Pass integers.",
-            option=Option(what, bare=True),
+            option=what,
         )
     return array.astype(np.int64)
 
@@ -246,13 +240,12 @@ def checked_columns(who: str, what: str, columns: Any) -> IntArray:
 def _parse(groups: Any) -> tuple[int, list[IntArray]]:
     """Return a group size and no groups, or 0 and the groups as arrays of columns."""
     if isinstance(groups, int | np.integer):
-        return check_int("GroupL2", "groups", groups, low=1), []
+        return check_int("groups", groups, low=1), []
     try:
         items = list(groups)
     except TypeError as error:
         raise ParameterError(
-            "GroupL2",
-            needs="groups as a size, labels or lists of columns",
+            "groups as a size, labels or lists of columns",
             got=f"{groups!r}",
             todo="Pass {option}, for example, for groups of five columns in a row.",
             option=Option("groups", 5),
@@ -262,8 +255,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         labels = np.asarray(items)
         if labels.dtype.kind not in "iu":
             raise ParameterError(
-                "GroupL2",
-                needs="integer labels, one per column",
+                "integer labels, one per column",
                 got=f"{items[:4]}",
                 todo="Number the groups, or pass lists of columns.",
             )
@@ -271,13 +263,11 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         order = np.argsort(number, kind="stable")
         return 0, np.split(order, np.cumsum(np.bincount(number))[:-1])
     # Otherwise lists of columns.
-    lists = [checked_columns("GroupL2", f"group {k}", item) for k, item in enumerate(items)]
+    lists = [checked_columns(f"group {k}", item) for k, item in enumerate(items)]
     empty = [k for k, group in enumerate(lists) if not group.size]
     if empty or not lists:
         what = f"group {empty[0]} is empty" if empty else "no group at all"
-        raise ParameterError(
-            "GroupL2", needs="groups that hold columns", got=what, todo="Leave the group out."
-        )
+        raise ParameterError("groups that hold columns", got=what, todo="Leave the group out.")
     return 0, lists
 
 
@@ -287,8 +277,7 @@ def _check_disjoint(lists: list[IntArray]) -> None:
     twice = values[counts > 1]
     if twice.size:
         raise ParameterError(
-            "GroupL2",
-            needs="groups that share no column",
+            "groups that share no column",
             got=f"column {twice[0]} twice",
             todo="Keep one, or use TreeL2 where groups are nested.",
         )
@@ -301,8 +290,7 @@ def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
         if group.size and group.max() >= d:
             beyond = "" if seen.all() else " (or a column is missing)"
             raise ParameterError(
-                "GroupL2",
-                needs=f"groups of the columns 0 to {d - 1}",
+                f"groups of the columns 0 to {d - 1}",
                 got=f"column {group.max()}{beyond}",
                 todo="Number the columns from 0 and name those in no group in {option}.",
                 option=Option("free", bare=True),
@@ -310,8 +298,7 @@ def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
         seen[group] = True
     if not seen.all():
         raise ParameterError(
-            "GroupL2",
-            needs=f"every one of {d} columns in a group",
+            f"every one of {d} columns in a group",
             got=f"none for column {np.flatnonzero(~seen)[0]}",
             todo="Name unpenalised columns in {option}.",
             option=Option("free", bare=True),

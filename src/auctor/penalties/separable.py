@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from auctor.core.checks import check_real, check_vector
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks_for_itself
 from auctor.core.types import FloatArray, SeparableSpec, TreeSpec
 from auctor.kernels.penalties import separable as kernels
 from auctor.penalties.base import BasePenalty
@@ -29,6 +29,7 @@ class Separable(BasePenalty):
         Bounds of w; lower <= 0 <= upper is not required.
     """
 
+    @speaks_for_itself
     def __init__(
         self,
         l1: float | FloatArray = 0.0,
@@ -37,21 +38,19 @@ class Separable(BasePenalty):
         lower: float | FloatArray = -math.inf,
         upper: float | FloatArray = math.inf,
     ) -> None:
-        who = type(self).__name__
         self._levels = SeparableSpec(
-            _checked(who, "l1", l1),
-            _checked(who, "l2", l2),
-            _checked(who, "lower", lower, low=-math.inf, high=sys.float_info.max),
-            _checked(who, "upper", upper, low=-sys.float_info.max, high=math.inf),
+            _checked("l1", l1),
+            _checked("l2", l2),
+            _checked("lower", lower, low=-math.inf, high=sys.float_info.max),
+            _checked("upper", upper, low=-sys.float_info.max, high=math.inf),
         )
         low, high = self._levels[2:]
         if not (low <= high).all():
             raise ParameterError(
-                who,
-                needs="{option} <= {option2}",
+                "{option} <= {option2}",
                 got=f"{low} and {high}",
                 todo="Exchange the two bounds.",
-                option=(Option("lower", bare=True), Option("upper", bare=True)),
+                option=("lower", "upper"),
             )
         # The arrays for d columns are built on first use and cached.
         self._spec: SeparableSpec | None = None
@@ -61,14 +60,14 @@ class Separable(BasePenalty):
         """The checked l1, l2, lower and upper as they were given: one number, or one per column."""
         return self._levels
 
+    @speaks_for_itself
     def separable(self, d: int) -> SeparableSpec:
         """The four arrays for d coordinates."""
         if self._spec is None or self._spec.l1.shape[0] != d:
             for level in self._levels:
                 if level.ndim and level.shape != (d,):
                     raise DataError(
-                        f"{type(self).__name__}",
-                        needs=f"one value per column ({d})",
+                        f"one value per column ({d})",
                         got=f"{level.shape[0]}",
                         todo="Pass an array of that length.",
                     )
@@ -121,7 +120,7 @@ class Separable(BasePenalty):
 
 
 def _checked(
-    who: str, name: str, level: object, *, low: float = 0.0, high: float = sys.float_info.max
+    name: str, level: object, *, low: float = 0.0, high: float = sys.float_info.max
 ) -> FloatArray:
     """Return one number or one per column, all in [low, high], or raise."""
     # A plain number in range, the usual case, needs no conversion.
@@ -131,38 +130,35 @@ def _checked(
         array = np.asarray(level, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            who,
-            needs="{option} to be numbers",
+            "{option} to be numbers",
             got=f"{level!r}",
             todo="Pass one number, or one per column.",
-            option=Option(name, bare=True),
+            option=name,
         ) from error
     if array.ndim > 1 or not ((array >= low) & (array <= high)).all():
         raise ParameterError(
-            who,
-            needs=f"{{option}} in [{low:.3g}, {high:.3g}]",
+            f"{{option}} in [{low:.3g}, {high:.3g}]",
             got=level,
             todo="Pass one number in that range, or one per column.",
-            option=Option(name, bare=True),
+            option=name,
         )
     return array
 
 
-def _level(who: str, strength: float, weights: Weights) -> float | FloatArray:
+def _level(strength: float, weights: Weights) -> float | FloatArray:
     """``strength`` times the per-column weights."""
-    check_real(who, "strength", strength, low=0.0, high=math.inf)
+    check_real("strength", strength, low=0.0, high=math.inf)
     if math.isinf(strength):
-        raise ParameterError(who, needs="a finite strength", got="inf", todo="Pass a number.")
+        raise ParameterError("a finite strength", got="inf", todo="Pass a number.")
     if weights is None:
         return float(strength)
-    checked = check_vector(who, "weights", weights)
+    checked = check_vector("weights", weights)
     if (checked < 0).any():
         raise ParameterError(
-            who,
-            needs="{option} >= 0",
+            "{option} >= 0",
             got=f"{checked.min():g}",
             todo="Pass non-negative weights.",
-            option=Option("weights", bare=True),
+            option="weights",
         )
     with np.errstate(over="ignore"):  # an infinite product is refused by the check of the range
         return float(strength) * checked
@@ -196,9 +192,10 @@ class L2(Separable):
     0.25
     """
 
+    @speaks_for_itself
     def __init__(self, strength: float = 1.0, *, weights: Weights = None) -> None:
         self.strength, self.weights = strength, weights
-        super().__init__(l2=_level("L2", strength, weights))
+        super().__init__(l2=_level(strength, weights))
 
     @classmethod
     def examples(cls) -> list[BasePenalty]:
@@ -222,9 +219,10 @@ class L1(Separable):
     array([1.5, 0. ])
     """
 
+    @speaks_for_itself
     def __init__(self, strength: float = 1.0, *, weights: Weights = None) -> None:
         self.strength, self.weights = strength, weights
-        super().__init__(l1=_level("L1", strength, weights))
+        super().__init__(l1=_level(strength, weights))
 
     @classmethod
     def examples(cls) -> list[BasePenalty]:
@@ -243,12 +241,13 @@ class ElasticNet(Separable):
         Per-column multipliers of both parts.
     """
 
+    @speaks_for_itself
     def __init__(
         self, strength: float = 1.0, l1_ratio: float = 0.5, *, weights: Weights = None
     ) -> None:
         self.strength, self.l1_ratio, self.weights = strength, l1_ratio, weights
-        ratio = check_real("ElasticNet", "l1_ratio", l1_ratio, low=0.0, high=1.0)
-        level = _level("ElasticNet", strength, weights)
+        ratio = check_real("l1_ratio", l1_ratio, low=0.0, high=1.0)
+        level = _level(strength, weights)
         super().__init__(ratio * level, (1.0 - ratio) * level)
 
     @classmethod
@@ -275,6 +274,7 @@ class BoundedElasticNet(Separable):
     array([ 0. , -1.5])
     """
 
+    @speaks_for_itself
     def __init__(
         self,
         strength: float = 1.0,
@@ -286,7 +286,7 @@ class BoundedElasticNet(Separable):
     ) -> None:
         self.strength, self.l1, self.l2 = strength, l1, l2
         self.lower, self.upper = lower, upper
-        level = _level("BoundedElasticNet", strength, None)
+        level = _level(strength, None)
         super().__init__(
             level * np.asarray(l1, dtype=np.float64),
             level * np.asarray(l2, dtype=np.float64),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks_for_itself
 from auctor.core.types import Array, FloatArray
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.group import GroupL2, Groups
@@ -36,6 +36,7 @@ class SignedGroupL2(BasePenalty):
     array([0., 3., 0.])
     """
 
+    @speaks_for_itself
     def __init__(
         self,
         strength: float,
@@ -52,11 +53,10 @@ class SignedGroupL2(BasePenalty):
         given = np.asarray(signs)
         if given.ndim != 1 or not np.isin(given, (-1, 0, 1)).all():
             raise ParameterError(
-                "SignedGroupL2",
-                needs="{option} to hold -1, 0 or 1 for every column",
+                "{option} to hold -1, 0 or 1 for every column",
                 got=f"{signs!r}",
                 todo="Pass 1 for weights that may not be negative, 0 for free ones.",
-                option=Option("signs", bare=True),
+                option="signs",
             )
         # Raises if the groups do not cover as many columns as there are signs.
         self._norm.blocks(given.size)

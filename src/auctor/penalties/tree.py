@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from auctor.core.checks import check_int
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks_for_itself
 from auctor.core.types import Array, FloatArray, SeparableSpec, TreeSpec
 from auctor.kernels.penalties import trees as kernels
 from auctor.penalties.base import BasePenalty
@@ -34,14 +34,12 @@ class TreeNorm(BasePenalty):
             self._cached_top_nodes = top[:m], reach[:m]
         return self._cached_top_nodes
 
+    @speaks_for_itself
     def tree(self, d: int) -> TreeSpec:
         """The nested groups of d columns."""
         if d != self._d:
             raise ParameterError(
-                f"{type(self).__name__}",
-                needs=f"one parent per column ({d})",
-                got=self._d,
-                todo="Pass an array of that length.",
+                f"one parent per column ({d})", got=self._d, todo="Pass an array of that length."
             )
         return self._spec
 
@@ -108,6 +106,7 @@ class TreeL2(TreeNorm):
     Jenatton, Mairal, Obozinski, Bach, Proximal methods for hierarchical sparse coding, 2011.
     """
 
+    @speaks_for_itself
     def __init__(
         self,
         strength: float,
@@ -118,29 +117,26 @@ class TreeL2(TreeNorm):
     ) -> None:
         self.strength, self.parents, self.weights = strength, parents, weights
         self.columns = columns
-        check_strength("TreeL2", strength)
+        check_strength(strength)
         parent, order = _checked_tree(parents)
         m = parent.shape[0]
-        d = m if columns is None else check_int("TreeL2", "columns", columns, low=1)
+        d = m if columns is None else check_int("columns", columns, low=1)
         if d > m:
             raise ParameterError(
-                "TreeL2",
-                needs=f"one parent per column ({d})",
+                f"one parent per column ({d})",
                 got=m,
                 todo="Pass parents of all nodes, the columns first.",
             )
-        weight = np.ones(m) if weights is None else check_weights("TreeL2", weights)
+        weight = np.ones(m) if weights is None else check_weights(weights)
         if weight.shape != (m,):
             raise ParameterError(
-                "TreeL2",
-                needs=f"one weight per node ({m})",
-                got=weight.size,
-                todo="Pass one weight per node.",
+                f"one weight per node ({m})", got=weight.size, todo="Pass one weight per node."
             )
         self._unit = weight
         super().__init__(TreeSpec(parent, order, strength * weight), d)
 
     @classmethod
+    @speaks_for_itself
     def from_groups(
         cls,
         strength: float,
@@ -161,8 +157,8 @@ class TreeL2(TreeNorm):
         weights : (n_groups,) array, optional
             Multipliers >= 0; 1 by default.
         """
-        check_int("TreeL2", "columns", columns, low=1)
-        lists = [checked_columns("TreeL2", f"group {k}", g) for k, g in enumerate(groups)]
+        check_int("columns", columns, low=1)
+        lists = [checked_columns(f"group {k}", g) for k, g in enumerate(groups)]
         # above[j] is the smallest group so far that holds column j, as a node number; -1 for none.
         above = np.full(columns, -1)
         parents = np.full(columns + len(lists), -1)
@@ -171,15 +167,13 @@ class TreeL2(TreeNorm):
             group = lists[k]
             if not group.size or group.max() >= columns or np.unique(group).size < group.size:
                 raise ParameterError(
-                    "TreeL2",
-                    needs=f"groups of the columns 0 to {columns - 1}, each once",
+                    f"groups of the columns 0 to {columns - 1}, each once",
                     got=f"group {k} with {group[:4].tolist()}",
                     todo="Correct this group or leave it out.",
                 )
             if (above[group] != above[group[0]]).any():
                 raise ParameterError(
-                    "TreeL2",
-                    needs="groups that are nested or disjoint",
+                    "groups that are nested or disjoint",
                     got=f"group {k}, which shares only some of its columns with another",
                     todo="Split one of the two groups.",
                 )
@@ -187,15 +181,16 @@ class TreeL2(TreeNorm):
             above[group] = columns + k
         # Columns have no penalty of their own: weight 0.
         parents[:columns] = above
-        unit = np.ones(len(lists)) if weights is None else check_weights("TreeL2", weights)
+        unit = np.ones(len(lists)) if weights is None else check_weights(weights)
         return cls(
             strength, parents, weights=np.concatenate((np.zeros(columns), unit)), columns=columns
         )
 
+    @speaks_for_itself
     def with_strength(self, strength: float) -> Self:
         """A copy with another strength that shares the tree."""
         other = copy(self)
-        other.strength = check_strength("TreeL2", strength)
+        other.strength = check_strength(strength)
         other._spec = self._spec._replace(weight=strength * self._unit)
         other._cached_top_nodes = None
         return other
@@ -217,30 +212,27 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
         array = np.asarray(parents)
     except ValueError as error:
         raise ParameterError(
-            "TreeL2",
-            needs="{option} to be one integer per column",
+            "{option} to be one integer per column",
             got="lists of several lengths",
             todo="Pass the number of the column above, -1 at the top.",
-            option=Option("parents", bare=True),
+            option="parents",
         ) from error
     d = array.shape[0] if array.ndim == 1 else 0
     if d == 0 or array.dtype.kind not in "iu":
         raise ParameterError(
-            "TreeL2",
-            needs="{option} to be one integer per column",
+            "{option} to be one integer per column",
             got=f"shape {array.shape} of {array.dtype}",
             todo="Pass the number of the column above, -1 at the top.",
-            option=Option("parents", bare=True),
+            option="parents",
         )
     outside = np.flatnonzero((array < -1) | (array >= d))
     if outside.size:
         t = outside[0]
         raise ParameterError(
-            "TreeL2",
-            needs=f"{{option}} from -1 to {d - 1}",
+            f"{{option}} from -1 to {d - 1}",
             got=f"{array[t]} for column {t}",
             todo="Number the columns from 0, with -1 at the top.",
-            option=Option("parents", bare=True),
+            option="parents",
         )
     # The number of nodes stands for the virtual root.
     parent = np.where(array < 0, d, array).astype(np.uint32)
@@ -249,10 +241,9 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
     if count < d:
         on_cycle = np.setdiff1d(np.arange(d), order[:count])[0]
         raise ParameterError(
-            "TreeL2",
-            needs="{option} that form a tree",
+            "{option} that form a tree",
             got=f"a cycle that leads back to column {on_cycle}",
             todo="Give one column of it the parent -1.",
-            option=Option("parents", bare=True),
+            option="parents",
         )
     return parent, order

@@ -206,7 +206,7 @@ class Problem:
         """A copy of ``w0``, by default the starting point of the objective (the null model)."""
         if w0 is None:
             return self.objective.start(self)
-        start = check_vector("minimise", "w0", w0, size=self.n_params).copy()
+        start = check_vector("w0", w0, size=self.n_params).copy()
         start[self.dropped] = 0.0
         return start
 

@@ -34,13 +34,11 @@ class RatioObjective(Objective):
         """Raise `IncompatibleError` unless the penalty is a ridge or none."""
         if not penalty.smooth:
             raise IncompatibleError(
-                f"{type(loss).__name__}",
-                needs="L2 or no penalty, because the scale of its scores does not matter",
+                "L2 or no penalty, because the scale of its scores does not matter",
                 got=f"{type(penalty).__name__}",
-                todo=(
-                    "Use L2, or a loss with a scale: GaussianAuc, or for the error a "
-                    "pointwise loss such as Logistic."
-                ),
+                todo="Use L2, or a loss with a scale: GaussianAuc, or for the error a "
+                "pointwise loss such as Logistic.",
+                part=type(loss).__name__,
             )
 
     def start(self, problem: Problem) -> FloatArray:

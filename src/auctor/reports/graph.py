@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.markup import Markup, element
 from auctor.core.optional import require
 from auctor.core.types import FloatArray, IntArray
@@ -31,7 +31,7 @@ def layout(row: IntArray, column: IntArray, size: int, *, seed: int = 0) -> Floa
 
     The same seed gives the same drawing.
     """
-    networkx = require("networkx", extra="plots", who="draw_graph")
+    networkx = require("networkx", extra="plots")
     if size == 0:
         return np.zeros((0, 2))
     graph = networkx.empty_graph(size)
@@ -43,6 +43,7 @@ def layout(row: IntArray, column: IntArray, size: int, *, seed: int = 0) -> Floa
     return spread
 
 
+@speaks_as("draw_graph")
 def draw_graph(
     graph: Any, names: Sequence[str] | None = None, *, isolated: bool = False, seed: int = 0
 ) -> str:
@@ -72,22 +73,17 @@ def draw_graph(
     edges: Any = coo_array(graph)
     size = int(edges.shape[0])
     if edges.ndim != 2 or edges.shape[0] != edges.shape[1]:
-        raise DataError(
-            "draw_graph", needs="a square matrix", got=f"shape {edges.shape}", todo="Pass graph_."
-        )
+        raise DataError("a square matrix", got=f"shape {edges.shape}", todo="Pass graph_.")
     names = [str(j) for j in range(size)] if names is None else [str(name) for name in names]
     if len(names) != size:
-        raise DataError(
-            "draw_graph", needs=f"{size} names", got=f"{len(names)}", todo="Name every variable."
-        )
+        raise DataError(f"{size} names", got=f"{len(names)}", todo="Name every variable.")
     # Each edge once, from the upper triangle; nodes are renumbered to those that are drawn.
     upper = (edges.row < edges.col) & (edges.data != 0.0)
     row, column, weight = edges.row[upper], edges.col[upper], edges.data[upper]
     shown = np.arange(size) if isolated else np.unique(np.concatenate((row, column)))
     if shown.size > MOST:
         raise DataError(
-            "draw_graph",
-            needs=f"at most {MOST} variables to draw",
+            f"at most {MOST} variables to draw",
             got=f"{shown.size}",
             todo="Use a larger strength, or draw a part of the graph.",
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks, speaks_as
 from auctor.core.optional import require
 from auctor.evaluate.curves_info import ColumnCurve, CurvesInfo, PairMap, curves_info
 from auctor.reports.html.page import additive_section
@@ -35,6 +35,7 @@ class CurvePictures:
         columns, pairs, rows = map(len, self.info)
         return f"CurvePictures({columns} curves, {pairs} pairs, {rows} rows)"
 
+    @speaks
     def to_html(self) -> str:
         """The figures as a fragment of HTML with its own style; needs jinja2."""
         return additive_section(self.info)
@@ -42,9 +43,10 @@ class CurvePictures:
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    @speaks
     def plot(self) -> Any:
         """A matplotlib figure with every curve, its band, and every map of a pair."""
-        pyplot = require("matplotlib.pyplot", extra="plots", who="CurvePictures")
+        pyplot = require("matplotlib.pyplot", extra="plots")
         terms: list[ColumnCurve | PairMap] = [*self.info.columns, *self.info.pairs]
         down = max(1, math.ceil(len(terms) / ACROSS))
         figure, axes = pyplot.subplots(
@@ -72,6 +74,7 @@ def draw_term(term: ColumnCurve | PairMap, ax: Any) -> None:
     ax.set(title=term.title, xlabel=term.name, ylabel="Added to the score")
 
 
+@speaks_as("curve_pictures")
 def curve_pictures(
     model: Any, X: Any = None, rows: Sequence[int] = (), names: Sequence[str] | None = None
 ) -> CurvePictures:
@@ -91,8 +94,7 @@ def curve_pictures(
     scores = model.to_model().coef.shape[0]
     if scores > 1:
         raise DataError(
-            "curve_pictures",
-            needs="a model of one score",
+            "a model of one score",
             got=f"{scores}, one per class",
             todo="Draw column_curves(model, score=k) for class number k.",
         )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.model import Curves
+from auctor.core.errors import speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.result import Solution
 from auctor.evaluate.build import weights
@@ -24,15 +25,16 @@ from auctor.tables.schema import Schema
 NOTES = ("command", "data", "test", "seconds", "interrupted", "warnings")
 
 
-def describe_file(path: AnyPath, *, top: int, who: str = "describe_file") -> dict[str, Any]:
+@speaks_as("describe_file")
+def describe_file(path: AnyPath, *, top: int) -> dict[str, Any]:
     """The contents of the file of a linear or additive model, with the ``top`` largest weights.
 
     Refuses pipelines, whose columns are not those of a table, and other models.
     """
     content = read_content(path)
     if content.steps is not None:
-        raise of_pipeline(who)
-    model, fitted = content.model(who), content.fitted
+        raise of_pipeline()
+    model, fitted = content.model(), content.fitted
     params = content.params if fitted is None else parameter_values(fitted.given)
     shown = {name: _plain(value) for name, value in params.items()}
     search = None if fitted is None else fitted.search

@@ -97,5 +97,4 @@ class SavedLearner:
             classes=self.classes,
             threshold=np.zeros(1),
             feature_names=feature_names,
-            who=self.name,
         )

@@ -129,8 +129,8 @@ def read_fitted(
     known = {one.name for one in fields(kind.parameters) if one.init}
     need(params.keys() <= known, "only parameters that this version knows")
     given = kind.parameters(**params)
-    kind.check(name, given)
-    check_work(name, given)
+    kind.check(given)
+    check_work(given)
     # The weights of an additive model are those of the columns of its bins, not of the table.
     curves = None
     if isinstance(given, CurveParameters):
@@ -174,7 +174,6 @@ def _model(
     shared: dict[str, Any] = {
         "feature_names": feature_names,
         "n_threads": given.n_threads,
-        "who": name,
     }
     if isinstance(given, RegressorParameters):
         intercept = np.array([number(fitted.pop("intercept"), finite=True)])
@@ -310,7 +309,7 @@ def checked_table(params: Json, schema: Any, n_features: int) -> tuple[TablePara
     known = {one.name for one in fields(TableParameters) if one.init}
     need(params.keys() <= known, "only parameters that this version knows")
     table = TableParameters(**params)
-    model_parameters("TableClassifier", table)  # checks the parameters
+    model_parameters(table)  # checks the parameters
     need(isinstance(schema, dict), "a schema of its table")
     need(Schema.from_json(schema).n_features == n_features, "a schema of its columns")
     return table, named

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.types import Array, FloatArray
 from auctor.fit.calibrate import joint_probabilities
@@ -104,24 +104,24 @@ WRAPPED: dict[str, type[WholeEstimator]] = {
 Predictor: TypeAlias = LinearModel | RegressionModel | WholeEstimator
 
 
-def read_predictor(path: AnyPath, *, who: str = "read_predictor") -> Predictor:
+@speaks_as("read_predictor")
+def read_predictor(path: AnyPath) -> Predictor:
     """The model of a file, with its ``schema``, that predicts a label or a number for each row.
 
     Refuses pipelines, whose steps are not part of the schema, and models of several labels per row.
     """
-    return _predictor(read_content(path), path, who)
+    return _predictor(read_content(path), path)
 
 
-def _predictor(content: Content, path: AnyPath, who: str) -> Predictor:
+def _predictor(content: Content, path: AnyPath) -> Predictor:
     """The model of the contents of a file, as `read_predictor` returns it."""
     if content.steps is not None:
-        raise of_pipeline(who)
+        raise of_pipeline()
     if content.whole is None:
-        return replace(content.model(who), schema=content.schema)
+        return replace(content.model(), schema=content.schema)
     if content.name not in WRAPPED:
         raise DataError(
-            who,
-            needs="a model that predicts one label or number for each row",
+            "a model that predicts one label or number for each row",
             got=f"{content.name} in {path}",
             todo="Use it in Python, with auctor.load.",
         )
@@ -155,17 +155,16 @@ class SavedClassifier(NamedTuple):
     notes: dict[str, Any]
 
 
-def read_classifier(path: AnyPath, *, who: str = "read_classifier") -> SavedClassifier:
+@speaks_as("read_classifier")
+def read_classifier(path: AnyPath) -> SavedClassifier:
     """The classifier of a file with what is known of its training; `SavedClassifier` says what.
 
     Refuses what `read_predictor` refuses, and regressors.
     """
     content = read_content(path)
-    model = _predictor(content, path, who)
+    model = _predictor(content, path)
     if not isinstance(model, LinearModel | WholeClassifier):
-        raise DataError(
-            who, needs="a classifier", got=f"{content.name} in {path}", todo="Use auctor predict."
-        )
+        raise DataError("a classifier", got=f"{content.name} in {path}", todo="Use auctor predict.")
     return SavedClassifier(
         content.name, model, content.fitted, content.params, content.schema, content.notes
     )

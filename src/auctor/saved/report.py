@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from auctor import metrics
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError, Option, speaks_as
 from auctor.evaluate.describe import ReportContext, costs_of, describe, path_info
 from auctor.evaluate.info import DataInfo, MetricStep, ReportInfo
 from auctor.evaluate.scores import ScoredRows, own_score, schema_for, score_rows, seen_warning
@@ -40,13 +40,13 @@ class LabelledRows(NamedTuple):
     scored: ScoredRows
 
 
+@speaks_as("labelled_rows")
 def labelled_rows(
     saved: SavedClassifier,
     path: str,
     reading: ReadOptions | None = None,
     *,
     seed: int = 0,
-    who: str = "labelled_rows",
 ) -> LabelledRows:
     """Read labelled rows and score them with a model of two classes.
 
@@ -60,15 +60,14 @@ def labelled_rows(
         How to read the file.
     seed : int
         Random seed of the bootstrap intervals.
-    who : str
-        Name used in error messages.
     """
-    _check_two(saved, who)
-    options = ReadOptions(who) if reading is None else reading
+    _check_two(saved)
+    options = ReadOptions() if reading is None else reading
     table = read_file(path, options.by_schema(_schema(saved)))
-    return LabelledRows(path, table, _scored(saved, table, seed, who))
+    return LabelledRows(path, table, _scored(saved, table, seed))
 
 
+@speaks_as("report_of")
 def report_of(
     saved: SavedClassifier,
     rows: LabelledRows,
@@ -80,7 +79,6 @@ def report_of(
     beta: float = 1.0,
     command: str = "",
     option: Callable[[Option], str] = Option.in_python,
-    who: str = "report_of",
 ) -> ReportInfo:
     r"""The numbers of a report on a saved model, which `auctor.reports.render` makes a page of.
 
@@ -105,8 +103,6 @@ def report_of(
         The command that makes the report, to show after the one that trained the model.
     option : callable
         How a parameter is shown in the warnings of the report.
-    who : str
-        Name used in error messages.
 
     Examples
     --------
@@ -125,18 +121,16 @@ def report_of(
     >>> info.title, info.models[0].headline.auc.value
     ('auc on rows.csv', 1.0)
     """
-    model = _linear(saved, who)
+    model = _linear(saved)
     false_positive, false_negative = costs
     if false_negative is None:
         false_negative = costs_of(model.metric)[1]
     told = _from_notes(saved, command)
-    told = told._replace(
-        warnings=[*told.warnings, *_warnings(saved, rows, option, who)], slices=slices
-    )
+    told = told._replace(warnings=[*told.warnings, *_warnings(saved, rows, option)], slices=slices)
     if train is None:
-        told = told._replace(rivals=_constant(saved, rows.scored, option, who))
+        told = told._replace(rivals=_constant(saved, rows.scored, option))
     else:
-        told = _with_train(saved, train, rows, told, who)
+        told = _with_train(saved, train, rows, told)
     return describe(
         f"{model.metric} on {Path(rows.source).name}" if title is None else title,
         model,
@@ -148,18 +142,17 @@ def report_of(
         columns=rows.table.summary,
         costs=(false_positive, false_negative),
         beta=beta,
-        who=who,
     )
 
 
 def _warnings(
-    saved: SavedClassifier, rows: LabelledRows, option: Callable[[Option], str], who: str
+    saved: SavedClassifier, rows: LabelledRows, option: Callable[[Option], str]
 ) -> list[str]:
     """Warnings of values that the model cannot use, and of rows of training."""
     count = rows.scored.codes.size
     found = [
-        *lost_warnings(who, rows.table.lost, count),
-        seen_warning(saved.notes, rows.source, count, who=who),
+        *lost_warnings(rows.table.lost, count),
+        seen_warning(saved.notes, rows.source, count),
     ]
     return [warning.render(option=option) for warning in found if warning is not None]
 
@@ -169,39 +162,34 @@ def _schema(saved: SavedClassifier) -> Schema:
     return schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)
 
 
-def _linear(saved: SavedClassifier, who: str) -> LinearModel:
+def _linear(saved: SavedClassifier) -> LinearModel:
     """The linear or additive model of a file; refuses others."""
     if not isinstance(saved.model, LinearModel):
         raise DataError(
-            who,
-            needs="a linear or additive model, whose weights or curves a report shows",
+            "a linear or additive model, whose weights or curves a report shows",
             got=saved.name,
             todo="Use auctor evaluate.",
         )
     return saved.model
 
 
-def _check_two(saved: SavedClassifier, who: str) -> None:
+def _check_two(saved: SavedClassifier) -> None:
     """Refuse a model of more than two classes, or one without weights or curves."""
-    count = _linear(saved, who).classes.size
+    count = _linear(saved).classes.size
     if count != 2:
         raise DataError(
-            who,
-            needs="a model of two classes",
-            got=f"a model of {count} classes",
-            todo="Use auctor evaluate.",
+            "a model of two classes", got=f"a model of {count} classes", todo="Use auctor evaluate."
         )
 
 
-def _scored(saved: SavedClassifier, table: Table, seed: int, who: str) -> ScoredRows:
+def _scored(saved: SavedClassifier, table: Table, seed: int) -> ScoredRows:
     """Labels, scores and probabilities of the rows of a table; refuses rows of one class."""
     model = saved.model
     assert table.labels is not None
-    codes = codes_of(table.labels, model.classes, who=who)
+    codes = codes_of(table.labels, model.classes)
     if codes.min() == codes.max():
         raise DataError(
-            who,
-            needs="rows of both classes to measure on",
+            "rows of both classes to measure on",
             got=f"only {model.classes.tolist()[codes[0]]!r}",
             todo="Pass a file that has both.",
         )
@@ -236,7 +224,6 @@ def _with_train(
     train: LabelledRows,
     rows: LabelledRows,
     told: ReportContext,
-    who: str,
 ) -> ReportContext:
     """Add the metric on the training rows, and the baselines trained on them."""
     from auctor.contenders.baselines import baselines  # needs scikit-learn, which loads slowly
@@ -246,7 +233,7 @@ def _with_train(
         train_auc=metrics.auc(scored.hit, scored.scores),
         train_score=own_score(saved.model, scored),
         rivals=baselines(
-            _linear(saved, who),
+            _linear(saved),
             saved.params,
             train.table.matrix,
             scored.hit,
@@ -257,7 +244,7 @@ def _with_train(
 
 
 def _constant(
-    saved: SavedClassifier, rows: ScoredRows, option: Callable[[Option], str], who: str
+    saved: SavedClassifier, rows: ScoredRows, option: Callable[[Option], str]
 ) -> list[Rival]:
     """The baselines without training rows: a constant score, and why the others are missing."""
     from auctor.contenders.baselines import untrained  # needs scikit-learn, which loads slowly
@@ -266,7 +253,7 @@ def _constant(
         "It needs the rows that the model was trained on: pass them with "
         f"{option(Option('train', bare=True))}."
     )
-    return untrained(saved.model.metric, rows.hit, needed, who=who)
+    return untrained(saved.model.metric, rows.hit, needed)
 
 
 def _data(saved: SavedClassifier, rows: LabelledRows) -> DataInfo:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.archive import broken, parse_json, read_archive, write_archive
-from auctor.core.errors import AuctorError, DataError, ParameterError
+from auctor.core.errors import AuctorError, DataError, ParameterError, speaks_as
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
 from auctor.fit.model import LinearModel, RegressionModel
@@ -77,16 +77,16 @@ class Saved(NamedTuple):
     meta: dict[str, Any]
 
 
-def of_pipeline(who: str) -> DataError:
+def of_pipeline() -> DataError:
     """The error for a pipeline where a model of the columns of a file is needed."""
     return DataError(
-        who,
-        needs="a model of the columns of a file",
+        "a model of the columns of a file",
         got="a pipeline of scikit-learn",
         todo="Use it in Python, with auctor.load.",
     )
 
 
+@speaks_as("save")
 def save(
     model: Any,
     path: AnyPath,
@@ -128,7 +128,7 @@ def save(
     ...     print(auctor.load(path).predict([[3.0]]))
     ['yes']
     """
-    check_destination(path, who="save")
+    check_destination(path)
     arrays: Arrays = {}
     described = _describe(model, arrays)
     schema = described.pop("schema") if schema is None else schema
@@ -137,6 +137,7 @@ def save(
     _write(path, described, arrays, schema, notes)
 
 
+@speaks_as("save")
 def save_fitted(
     fitted: models.AnyFitted,
     path: AnyPath,
@@ -161,7 +162,7 @@ def save_fitted(
     notes : mapping, optional
         As in `save`.
     """
-    check_destination(path, who="save")
+    check_destination(path)
     arrays: Arrays = {}
     described = _described_fit(fitted, arrays)
     if table is not None:
@@ -181,8 +182,8 @@ def _write(
     meta = {
         "format": FORMAT,
         **described,
-        "schema": None if schema is None else as_json(dict(schema), who="save", where="schema"),
-        "notes": as_json(dict(notes or {}), who="save", where="notes"),
+        "schema": None if schema is None else as_json(dict(schema), where="schema"),
+        "notes": as_json(dict(notes or {}), where="notes"),
     }
     # Reading the description back before writing refuses models that could not be loaded.
     try:
@@ -190,14 +191,14 @@ def _write(
         Content.read(parse_json(text.encode()), dict(arrays)).check()
     except _INVALID as error:
         raise ParameterError(
-            "save",
-            needs="a model that can be loaded again",
+            "a model that can be loaded again",
             got=f"{_short(error)}",
             todo="Correct the model first.",
         ) from error
-    write_archive(path, meta, arrays, who="save")
+    write_archive(path, meta, arrays)
 
 
+@speaks_as("load")
 def load(path: AnyPath) -> Any:
     """Read the estimator or learner that `save` wrote to a file.
 
@@ -207,6 +208,7 @@ def load(path: AnyPath) -> Any:
     return read_saved(path).model
 
 
+@speaks_as("load")
 def read_saved(path: AnyPath) -> Saved:
     """The model of a file, as `load` returns it, with its schema, notes and description."""
     content = read_content(path)
@@ -214,6 +216,7 @@ def read_saved(path: AnyPath) -> Saved:
         return Saved(content.estimator(), content.schema, content.notes, content.meta)
 
 
+@speaks_as("read_model")
 def read_model(path: AnyPath) -> LinearModel | RegressionModel:
     """The model of a file as arrays that predict, without scikit-learn.
 
@@ -221,12 +224,13 @@ def read_model(path: AnyPath) -> LinearModel | RegressionModel:
     of learners have no weights: these need scikit-learn, on which the class of a learner is based.
     """
     content = read_content(path)
-    return replace(content.model("read_model"), schema=content.schema)
+    return replace(content.model(), schema=content.schema)
 
 
+@speaks_as("load")
 def read_content(path: AnyPath) -> Content:
     """The checked contents of a file."""
-    meta, arrays = read_archive(path, who="load", format=FORMAT)
+    meta, arrays = read_archive(path, format=FORMAT)
     with _refusing(path):
         if meta.keys() - _MORE != _TOP:
             raise ValueError(f"a description with {sorted((meta.keys() - _MORE) ^ _TOP)[:9]}")
@@ -242,7 +246,7 @@ def _refusing(path: AnyPath) -> Iterator[None]:
         with np.errstate(invalid="ignore"):  # comparisons with a signalling NaN warn
             yield
     except _INVALID as error:
-        raise broken(path, "load", _short(error)) from error
+        raise broken(path, _short(error)) from error
 
 
 # --- the contents of a file -----------------------------------------------------------------------
@@ -262,14 +266,13 @@ def _describe(model: Any, arrays: Arrays) -> Json:
         return _describe(model[-1], arrays) | {"steps": pipelines.describe(model, arrays)}
     if name not in CLASSES or class_of(name) is not type(model):
         raise ParameterError(
-            "save",
-            needs=f"one of {', '.join(CLASSES)}, a TableClassifier or a pipeline of such",
+            f"one of {', '.join(CLASSES)}, a TableClassifier or a pipeline of such",
             got=name,
             todo="Pass one of these.",
         )
     if not any(hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_")):
         raise ParameterError(
-            "save", needs="a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
+            "a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
         )
     if name in KINDS:
         return _described_fit(model.to_fitted(), arrays)
@@ -386,12 +389,11 @@ class Content:
             return models.as_table(found, self.table, self.schema, named=self.named)
         return found if self.steps is None else pipelines.made(self.steps, found)
 
-    def model(self, who: str) -> LinearModel | RegressionModel:
+    def model(self) -> LinearModel | RegressionModel:
         """The model as arrays that predict; refuses pipelines, hierarchies and kernel machines."""
         if self.steps is not None:
             raise DataError(
-                who,
-                needs="a model without steps of scikit-learn before it",
+                "a model without steps of scikit-learn before it",
                 got="a pipeline",
                 todo="Use auctor.load.",
             )
@@ -400,10 +402,7 @@ class Content:
         if self.learner is not None:
             return self.learner.model(self.feature_names)
         raise ParameterError(
-            who,
-            needs="a linear or additive model",
-            got=self.name,
-            todo="Use it in Python, with auctor.load.",
+            "a linear or additive model", got=self.name, todo="Use it in Python, with auctor.load."
         )
 
 

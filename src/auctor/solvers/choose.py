@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
 from typing import Any
 
-from auctor.core.errors import IncompatibleError
+from auctor.core.errors import IncompatibleError, speaks_as
 from auctor.minimise import Solver, check_needs, check_solver
 from auctor.problem import Problem
 from auctor.problem.needs import NOTHING, Need, describe
@@ -181,6 +181,7 @@ def holding(problem: Problem, role: Role = Role.GIVEN) -> Iterator[Rule]:
     return (rule for rule in RULES if role in rule.role and rule.holds(problem))
 
 
+@speaks_as("choose")
 def choose(problem: Problem, *, role: Role = Role.GIVEN) -> Solver[Any]:
     """The default solver for a problem.
 
@@ -202,8 +203,7 @@ def choose(problem: Problem, *, role: Role = Role.GIVEN) -> Solver[Any]:
     rule = next(holding(problem, role), None)
     if rule is None:
         raise IncompatibleError(
-            "choose",
-            needs=f"a solver for {problem.described}",
+            f"a solver for {problem.described}",
             got=_nearest(problem, role),
             todo="Choose a smooth loss, or one with a smoothed form.",
         )
@@ -222,12 +222,13 @@ def able(problem: Problem) -> list[str]:
     return [name for name, solver in SOLVERS.items() if not solver.needs & ~problem.provides]
 
 
+@speaks_as("resolve")
 def resolve(solver: str | Solver[Any], problem: Problem, *, role: Role = Role.GIVEN) -> Solver[Any]:
     """A solver object for a name, ``"auto"`` or an object; an error if its needs are not met.
 
     ``role`` is that of `choose`, for ``"auto"``.
     """
-    check_solver("resolve", solver, SOLVERS)
+    check_solver(solver, SOLVERS)
     if isinstance(solver, str) and solver == "auto":
         return choose(problem, role=role)
     chosen: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from auctor.core.checks import check_int
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks_for_itself
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray
 from auctor.problem import Problem
@@ -262,19 +262,20 @@ class Lbfgs:
 
     needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("Lbfgs", "memory", self.memory, low=1)
+        check_int("memory", self.memory, low=1)
 
+    @speaks_for_itself
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> LbfgsState:
         """State at the starting point."""
         shape = (problem.n_params, problem.n_params)
         if self.metric is not None and self.metric.shape != shape:
             raise ParameterError(
-                "Lbfgs",
-                needs=f"{{option}} to be of shape {shape}",
+                f"{{option}} to be of shape {shape}",
                 got=self.metric.shape,
                 todo="Pass the upper Cholesky factor of such a matrix.",
-                option=Option("metric", bare=True),
+                option="metric",
             )
         return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import CompressedRows, dense_array, join_compressed
@@ -23,24 +23,24 @@ SPARSE_ENTRY = 12
 DENSE_ENTRY = 8
 
 
-def check_columns(frame: Any, wanted: Sequence[str], who: str) -> None:
+def check_columns(frame: Any, wanted: Sequence[str]) -> None:
     """Refuse names that the frame does not have."""
     missing = [one for one in wanted if one not in frame.columns]
     if missing:
         raise DataError(
-            who,
-            needs="features and a label among the columns of the frame",
+            "features and a label among the columns of the frame",
             got=f"{missing[0]!r}",
             todo=f"Columns: {', '.join(frame.columns[:10])}.",
         )
 
 
+@speaks_as("auctor.spark")
 def feature_columns(frame: Any, features: str | Sequence[str]) -> list[Any]:
     """Columns to select: numbers by their names, a column of arrays, or the parts of vectors."""
-    functions = require("pyspark.sql.functions", extra="spark", who="auctor.spark")
+    functions = require("pyspark.sql.functions", extra="spark")
     if not isinstance(features, str):
         return [functions.col(name).cast("double").alias(name) for name in features]
-    vectors = require("pyspark.ml.linalg", extra="spark", who="auctor.spark").VectorUDT
+    vectors = require("pyspark.ml.linalg", extra="spark").VectorUDT
     column = functions.col(features)
     if not isinstance(frame.schema[features].dataType, vectors):
         return [column.alias(ARRAY)]
@@ -57,9 +57,10 @@ def matrix_of(table: Any) -> FloatArray | CompressedRows:
     return np.ascontiguousarray(table.to_numpy(dtype=np.float64))
 
 
+@speaks_as("auctor.spark")
 def checksum(rows: FloatArray | CompressedRows, labels: Array, weights: Array | None) -> int:
     """A checksum of rows in their order, with labels of any kind."""
-    hashed = require("pandas.util", extra="spark", who="auctor.spark").hash_array(labels)
+    hashed = require("pandas.util", extra="spark").hash_array(labels)
     parts = [rows] if isinstance(rows, np.ndarray) else [rows.indptr, rows.indices, rows.data]
     found = 0
     for part in (*parts, hashed, weights):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.errors import speaks_as
 from auctor.core.optional import require
 from auctor.fit.model import LinearModel
 from auctor.spark.columns import matrix_of
@@ -17,6 +18,7 @@ from auctor.spark.columns import matrix_of
 SCHEMA = "raw array<double>, prediction double"
 
 
+@speaks_as("auctor.spark")
 def scorer(model: LinearModel, *, probabilities: bool) -> Any:
     """A function of a struct of features, for the columns of Spark.
 
@@ -26,8 +28,8 @@ def scorer(model: LinearModel, *, probabilities: bool) -> Any:
     probabilities : bool
         Whether to give them too.
     """
-    pandas = require("pandas", extra="spark", who="auctor.spark")
-    functions = require("pyspark.sql.functions", extra="spark", who="auctor.spark")
+    pandas = require("pandas", extra="spark")
+    functions = require("pyspark.sql.functions", extra="spark")
 
     def score(batches: Iterator[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:  # type: ignore[name-defined]
         for batch in batches:

@@ -21,8 +21,6 @@ from auctor.core.version import __version__
 from auctor.data import Dense, Sparse
 from auctor.data.workers import HeldShard, ShardFacts
 
-WHO = "from_spark"
-
 
 class Greeting(NamedTuple):
     """The first message of a task: its number, its version of auctor, facts and labels of its rows.
@@ -116,8 +114,7 @@ class BarrierJob:
             hang_up([task.connection for task in found.values()])
             why = self.cause() or "no connection in time"
             raise DataLost(
-                WHO,
-                needs=f"{self._count} tasks that connect to the driver",
+                f"{self._count} tasks that connect to the driver",
                 got=f"{len(found)}: {why}",
                 todo="Check that executors have auctor (PYSPARK_PYTHON names their Python, which "
                 f"is {sys.executable} here) and can reach the driver.",

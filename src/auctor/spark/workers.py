@@ -25,7 +25,7 @@ from auctor.data.journal import Journal
 from auctor.data.sharded import Sharded, check_entries
 from auctor.data.workers import RESIDENT, ResidentCall, ShardFacts, facts_of
 from auctor.spark.columns import check_columns, checksum, feature_columns, matrix_of
-from auctor.spark.tasks import WHO, BarrierJob, Greeting, Task, dismiss, hang_up, serve
+from auctor.spark.tasks import BarrierJob, Greeting, Task, dismiss, hang_up, serve
 
 #: Seconds in which all tasks must read their rows and connect to the driver. Set by hand.
 CONNECT_SECONDS = 600.0
@@ -134,8 +134,7 @@ class SparkWorkers:
         """The error for tasks that are lost for good; the job is ended."""
         self._release()
         return DataLost(
-            WHO,
-            needs="tasks that answer",
+            "tasks that answer",
             got=what,
             todo="Look at the log of the Spark job, and go on from the checkpoint.",
         )
@@ -160,7 +159,7 @@ def _facts(tasks: Sequence[Task]) -> list[ShardFacts]:
     return [facts for task in tasks if (facts := task.greeting.facts) is not None]
 
 
-@speaks_as(WHO)
+@speaks_as("from_spark")
 def from_spark(
     frame: Any,
     features: str | Sequence[str],
@@ -186,14 +185,13 @@ def from_spark(
     n_tasks : int, optional
         Tasks of the job; by default the partitions of the frame, at most the slots of the cluster.
     """
-    require("pyspark", extra="spark", who=WHO)
+    require("pyspark", extra="spark")
     context = frame.sparkSession.sparkContext
     slots = context.defaultParallelism
     wanted = frame.rdd.getNumPartitions() if n_tasks is None else n_tasks
     if n_tasks is not None and n_tasks > slots:
         raise DataError(
-            WHO,
-            needs=f"at most {slots} tasks, the slots of the cluster: all run at once",
+            f"at most {slots} tasks, the slots of the cluster: all run at once",
             got=f"{n_tasks}",
             todo="Pass a smaller {option}, or start more executors.",
             option="n_tasks",
@@ -201,12 +199,11 @@ def from_spark(
     if not wanted:
         raise _no_rows()
     named = [features] if isinstance(features, str) else list(features)
-    check_columns(frame, [*named, label, *([weight] if weight else [])], WHO)
+    check_columns(frame, [*named, label, *([weight] if weight else [])])
     held = sum(len(one.facts()) for one in _OPEN)
     if held + min(wanted, slots) > slots:
         raise DataError(
-            WHO,
-            needs=f"{min(wanted, slots)} free slots of the cluster's {slots}",
+            f"{min(wanted, slots)} free slots of the cluster's {slots}",
             got=f"{held} that the tasks of other data sets hold",
             todo="End those with data.workers.close(), or pass a smaller {option}.",
             option="n_tasks",
@@ -281,7 +278,7 @@ def _selected(
         return chosen
     # A barrier job refuses `coalesce`, which needs no shuffle. A shuffle changes the order of rows.
     # Sorting by row number restores it, so that a task that is started again reads the same rows.
-    functions = require("pyspark.sql.functions", extra="spark", who=WHO)
+    functions = require("pyspark.sql.functions", extra="spark")
     numbered = chosen.withColumn("_row", functions.monotonically_increasing_id())
     return numbered.repartition(count).sortWithinPartitions("_row").drop("_row")
 
@@ -291,8 +288,7 @@ def _labelled(data: Sharded, labels: Array, column: str) -> Sharded:
     missing = [one is None or one != one for one in labels.tolist()]
     if any(missing):
         raise DataError(
-            WHO,
-            needs=f"a label in every row of {column!r}",
+            f"a label in every row of {column!r}",
             got=f"{sum(missing)} missing",
             todo=f"Drop those rows: df.dropna(subset=[{column!r}]).",
         )
@@ -304,15 +300,14 @@ def _labelled(data: Sharded, labels: Array, column: str) -> Sharded:
     if labels.dtype.kind in "biuf":
         return data.labelled(Target(labels.astype(np.float64), weight), None)
     raise DataError(
-        WHO,
-        needs=f"two labels, or numbers, in {column!r}",
+        f"two labels, or numbers, in {column!r}",
         got=f"{classes.size} labels such as {classes[0]!r}",
         todo="Use StringIndexer for more labels of text.",
     )
 
 
 def _no_rows() -> DataError:
-    return DataError(WHO, needs="rows", got="an empty frame", todo="Check its filters.")
+    return DataError("rows", got="an empty frame", todo="Check its filters.")
 
 
 def _check_versions(greetings: Sequence[Greeting]) -> None:
@@ -321,8 +316,7 @@ def _check_versions(greetings: Sequence[Greeting]) -> None:
     other = {one.version for one in greetings} - {__version__}
     if other:
         raise DataError(
-            WHO,
-            needs=f"auctor {__version__} on every executor, as it is here",
+            f"auctor {__version__} on every executor, as it is here",
             got=other.pop(),
             todo="Install one version on all machines.",
         )

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import IncompatibleError, Option
+from auctor.core.errors import IncompatibleError, Option, speaks
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.streaming import adaptive
@@ -179,14 +179,14 @@ class StreamingAUC(MomentClassifier):
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         if self.strength is not None:
-            check_real(self._who, "strength", self.strength, low=0.0)
+            check_real("strength", self.strength, low=0.0)
         if self.forget is not None:
-            check_real(self._who, "forget", self.forget, low=2.0)
-        check_choice(self._who, "surrogate", self.surrogate, SURROGATES)
-        check_real(self._who, "memory", self.memory, low=0.0)
-        check_int(self._who, "max_exact_columns", self.max_exact_columns)
-        check_int(self._who, "window", self.window, low=1)
-        check_int(self._who, "trace_every", self.trace_every, low=1)
+            check_real("forget", self.forget, low=2.0)
+        check_choice("surrogate", self.surrogate, SURROGATES)
+        check_real("memory", self.memory, low=0.0)
+        check_int("max_exact_columns", self.max_exact_columns)
+        check_int("window", self.window, low=1)
+        check_int("trace_every", self.trace_every, low=1)
 
     def _ridges(self, state: State, found: RunningMoments) -> FloatArray:
         """The ridges that are tried; half the strength if that is given."""
@@ -203,6 +203,7 @@ class StreamingAUC(MomentClassifier):
 
     # --- state ----------------------------------------------------------------------------------
 
+    @speaks
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
         window = running_auc.fresh_window(self.window, self.trace_every)
@@ -223,11 +224,13 @@ class StreamingAUC(MomentClassifier):
             "refresh": np.array([FIRST_REFRESH]),
         }
 
+    @speaks
     def with_arrays_of(self, state: State) -> Self:
         """A learner that is exact or wide for every number of columns, as ``state`` is."""
         params = self.get_params(deep=False)
         return type(self)(**params | {"max_exact_columns": 2 if is_exact(state) else 0})
 
+    @speaks
     def check_state(self, state: State, d: int) -> None:
         """Raise ``ValueError`` if arrays from a file are no valid state."""
         if is_exact(state):
@@ -383,18 +386,16 @@ class StreamingAUC(MomentClassifier):
 
     def _merge(self, state: State, theirs: State) -> None:
         """Add the state of a learner that was trained on other rows; solve and choose again."""
-        who = f"{self._who}.merge"
         for each in (state, theirs):
             if "scatter" not in each:
                 raise IncompatibleError(
-                    who,
-                    needs=f"at most {self.max_exact_columns} columns, so that covariances are kept",
+                    f"at most {self.max_exact_columns} columns, so that covariances are kept",
                     got=f"{self._width(each)}",
                     todo="Increase {option}.",
                     option=Option("max_exact_columns", bare=True),
                 )
             if "counted" in each:
-                merging.check_complete(who, each)
+                merging.check_complete(each)
         super()._merge(state, theirs)
         state["margins"] += theirs["margins"]
         merging.add_window(state, theirs)

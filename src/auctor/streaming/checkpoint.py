@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.archive import broken, read_archive, write_archive
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.types import Array
 from auctor.streaming.estimator import OnlineClassifier
@@ -24,7 +24,7 @@ from auctor.tables.schema import Schema
 
 #: Version of the file format; files of other versions are refused.
 FORMAT = 1
-WHO = KIND = "checkpoint"
+KIND = "checkpoint"
 #: Numbers of rows in the metadata: of the stream, learned, left out.
 COUNTS = ("row", "rows_seen", "skipped_rows")
 #: Kinds of numpy dtypes without Python objects.
@@ -40,6 +40,7 @@ class Origin(NamedTuple):
     schema: Schema | None = None
 
 
+@speaks_as("checkpoint")
 def save_checkpoint(
     path: AnyPath, learner: OnlineClassifier, row: int, origin: Origin | None = None
 ) -> None:
@@ -63,7 +64,7 @@ def save_checkpoint(
         "schema": None if origin.schema is None else origin.schema.to_json(),
         "classes": None if classes is None else _encoded(classes),
     }
-    write_archive(path, meta, arrays, who=WHO, kind=KIND)
+    write_archive(path, meta, arrays, kind=KIND)
 
 
 def load_checkpoint(path: AnyPath, learner: OnlineClassifier) -> int:
@@ -74,6 +75,7 @@ def load_checkpoint(path: AnyPath, learner: OnlineClassifier) -> int:
     return restore(path, learner)[0]
 
 
+@speaks_as("checkpoint")
 def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
     """Restore the state of a learner; returns the rows it had read and the source of the rows."""
     meta, arrays = read_checkpoint(path)
@@ -91,9 +93,9 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
         if d is not None:
             check_state(learner, arrays, d)
     except DataError as error:
-        raise broken(path, WHO, f"{error.got} (needed: {error.needs})") from error
+        raise broken(path, f"{error.got} (needed: {error.needs})") from error
     except (KeyError, TypeError, ValueError, MemoryError) as error:
-        raise broken(path, WHO, f"an incomplete description ({error!r})") from error
+        raise broken(path, f"an incomplete description ({error!r})") from error
     # Everything was checked: from here on nothing can fail half-way.
     learner.reset()
     learner.rows_seen_, learner.skipped_rows_ = rows_seen, skipped_rows
@@ -106,9 +108,10 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
     return row, origin
 
 
+@speaks_as("checkpoint")
 def read_checkpoint(path: AnyPath) -> tuple[dict[str, Any], dict[str, Array]]:
     """Metadata and arrays of a checkpoint, after a check of its checksum."""
-    return read_archive(path, who=WHO, format=FORMAT, kind=KIND)
+    return read_archive(path, format=FORMAT, kind=KIND)
 
 
 def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> None:
@@ -116,8 +119,7 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     name = type(learner).__name__
     if meta.get("learner") != name:
         raise ParameterError(
-            "resume",
-            needs=f"a checkpoint of {name}",
+            f"a checkpoint of {name}",
             got=f"one of {meta.get('learner')} in {path}",
             todo="Pass another path, or that learner.",
         )
@@ -131,8 +133,7 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     ]
     if differs:
         raise ParameterError(
-            "resume",
-            needs=f"the parameters of the checkpoint {path}",
+            f"the parameters of the checkpoint {path}",
             got=f"{', '.join(differs)}",
             todo="Set these, or pass another path.",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
@@ -13,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError, DataTypeError, DataWarning, Option, ParameterError
+from auctor.core.errors import (
+    DataError,
+    DataTypeError,
+    DataWarning,
+    Option,
+    ParameterError,
+    speaks,
+    warn,
+)
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, CompressedColumns, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
@@ -48,6 +55,7 @@ class AnswerCache:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Any, Any]] = {}
 
+    @speaks
     def get(self, question: str, key: Any, solve: Callable[[], T]) -> T:
         """The cached answer of this kind if its key is the same, else that of ``solve``."""
         kept = self._kept.get(question)
@@ -141,6 +149,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         """Approximate number of floats in a state of d columns; 0 where that is O(d)."""
         return 0
 
+    @speaks
     def with_arrays_of(self, state: State) -> Self:
         """A learner like this one whose `fresh_state` has the arrays of ``state``."""
         return type(self)(**self.get_params(deep=False))
@@ -156,21 +165,23 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
 
     # --- learning -------------------------------------------------------------------------------
 
+    @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: ``passes`` passes over the rows, in their order."""
         self.check_params()
         self.reset()
-        labels = flat_labels(self._who, y)
+        labels = flat_labels(y)
         if sample_weight is not None:
-            check_weight(sample_weight, labels.size, who=self._who)
+            check_weight(sample_weight, labels.size)
         # All labels are known here, so that the first chunk need not have both classes.
-        known = distinct_labels(self._who, labels[~missing_labels(labels)])
+        known = distinct_labels(labels[~missing_labels(labels)])
         for turn in range(self.passes):
             if turn:
                 self._before_next_pass(self.state_)
             self.partial_fit(X, labels, classes=known, sample_weight=sample_weight)
         return self
 
+    @speaks
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows.
 
@@ -186,6 +197,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         """
         return self.learn_rows(X, y, classes, sample_weight)
 
+    @speaks
     def learn_rows(
         self,
         X: Any,
@@ -196,15 +208,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     ) -> Self:
         """`partial_fit` for rows whose column names are passed separately."""
         self.check_params()
-        matrix = as_matrix(X, who=self._who, finite=self.missing != "skip")
+        matrix = as_matrix(X, finite=self.missing != "skip")
         names = self._names(X) if names is None else names
         self._check_columns(matrix.shape[1], names)
         matrix, labels, weight = self._clean(matrix, y, sample_weight)
         if not labels.size and classes is None and not hasattr(self, "classes_"):
             return self
         before = getattr(self, "classes_", None)
-        known = find_classes(self._who, before, labels, classes, self.rows_seen_)
-        sides = signs(self._who, labels, known, f" after {self.rows_seen_} rows")
+        known = find_classes(before, labels, classes, self.rows_seen_)
+        sides = signs(labels, known, f" after {self.rows_seen_} rows")
         self.classes_ = known
         self._fit_columns(matrix.shape[1], names)
         if matrix.shape[0]:
@@ -217,6 +229,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         self.rows_seen_ += matrix.shape[0]
         return self
 
+    @speaks
     def adopt(self, state: State, d: int) -> None:
         """Continue from a state of d columns: a fresh one, or one from a file."""
         self.state_, self.n_features_in_ = state, d
@@ -234,10 +247,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         check_is_fitted(self, "state_")
         return np.array([-self._threshold(self.state_)])
 
+    @speaks
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold."""
         check_is_fitted(self, "state_")
-        matrix = as_matrix(X, who=self._who)
+        matrix = as_matrix(X)
         d = matrix.shape[1]
         self._check_columns(d, self._names(X))
         coef = self._weights(self.state_)
@@ -245,34 +259,31 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         coef = np.pad(coef[:d], (0, max(0, d - coef.size)))
         return wrap(matrix, Target(np.empty(0))).scores(coef, float(self.intercept_[0]))
 
+    @speaks
     def predict(self, X: Any) -> Array:
         """Labels, by the sign of `decision_function`."""
         check_is_fitted(self, "state_")
         labels: Array = self.classes_[np.where(self.decision_function(X) > 0.0, -1, 0)]
         return labels
 
+    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """AUC of the scores."""
         check_is_fitted(self, "state_")
-        labels = flat_labels(self._who, y)
-        refuse_missing(self._who, missing_labels(labels))
-        hits = signs(self._who, labels, self.classes_) > 0.0
+        labels = flat_labels(y)
+        refuse_missing(missing_labels(labels))
+        hits = signs(labels, self.classes_) > 0.0
         return metrics.auc(hits, self.decision_function(X), weight=sample_weight)
 
     # --- parts ----------------------------------------------------------------------------------
 
     def _warn_of_one_row(self) -> None:
         warning = DataWarning(
-            self._who,
-            needs="rows of similar norm",
+            "rows of similar norm",
             got="one row with a larger norm than all others together",
             todo="From now on steps are too short to learn: drop that row, or scale the columns.",
         )
-        warnings.warn(warning, stacklevel=3)
-
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
+        warn(warning)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -285,20 +296,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
 
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
-        check_int(self._who, "passes", self.passes, low=1)
-        check_choice(self._who, "missing", self.missing, ("raise", "skip"))
+        check_int("passes", self.passes, low=1)
+        check_choice("missing", self.missing, ("raise", "skip"))
         if not isinstance(self.grow, bool | np.bool_):
             raise ParameterError(
-                self._who,
-                needs="{option} to be True or False",
+                "{option} to be True or False",
                 got=f"{self.grow!r}",
                 todo="Pass a bool.",
-                option=Option("grow", bare=True),
+                option="grow",
             )
 
     def check_width(self, d: int) -> None:
         """Raise for parameters that do not fit ``d`` columns; by default all of them do."""
 
+    @speaks
     def reset(self) -> None:
         """Forget everything that was learned."""
         learned = ("state_", "_answers", "classes_", "n_features_in_", "feature_names_in_")
@@ -308,22 +319,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
 
     def _clean(self, matrix: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, FloatArray]:
         """Matrix, labels and weights; rows with missing values raise an error or are left out."""
-        labels = flat_labels(self._who, y)
+        labels = flat_labels(y)
         if labels.shape != (matrix.shape[0],):
             raise DataError(
-                self._who,
-                needs="one label per row",
+                "one label per row",
                 got=f"shape {labels.shape} for {matrix.shape[0]} rows",
                 todo="Pass X and y of equal length.",
             )
         weight = np.ones(labels.size)
         if sample_weight is not None:  # a chunk may have weights that are all zero
-            weight = check_weight(sample_weight, labels.size, who=self._who, zeros=True)
+            weight = check_weight(sample_weight, labels.size, zeros=True)
         bad = missing_labels(labels)
         if self.missing == "skip":
             bad |= ~finite_rows(matrix)
         else:
-            refuse_missing(self._who, bad)
+            refuse_missing(bad)
         if not hasattr(self, "rows_seen_"):
             self.rows_seen_ = self.skipped_rows_ = 0
         if bad.any():
@@ -340,8 +350,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
             validate_data(reader, X, reset=True, skip_check_array=True)
         except TypeError as error:
             raise DataTypeError(
-                self._who,
-                needs="names of columns that are all text",
+                "names of columns that are all text",
                 got=f"others: {' '.join(str(error).split()).rstrip('.')}",
                 todo="Rename the columns.",
             ) from error
@@ -360,28 +369,24 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
             for old, new in zip(known, names, strict=False):
                 if old != new:
                     raise DataError(
-                        self._who,
-                        needs=(
-                            "the columns of the first call in their order (The feature names "
-                            "should match those that were passed during fit)"
-                        ),
+                        "the columns of the first call in their order (The feature names "
+                        "should match those that were passed during fit)",
                         got=f"{new!r} for {old!r}",
                         todo="Select them by name.",
                     )
         elif known is not None or names is not None:
-            warnings.warn(self._other_names(known is not None), stacklevel=3)
+            warn(self._other_names(known is not None))
         if d != width and not self.grow:
             raise DataError(
-                self._who,
-                needs=f"{width} columns as before",
-                got=(f"X has {d} features, but {self._who} is expecting {width} features as input"),
+                f"{width} columns as before",
+                got=f"X has {d} features, but {type(self).__name__} is expecting {width} features "
+                "as input",
                 todo="Pass those columns, or set {option}.",
                 option=Option("grow", True),
             )
         if d > width and known is not None and names is None:
             raise DataError(
-                self._who,
-                needs="names for new columns, as the others have",
+                "names for new columns, as the others have",
                 got=f"{d} columns without names after {width}",
                 todo="Pass a table.",
             )
@@ -393,9 +398,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         """
         lacks = "does not have valid" if known else "has"
         return DataWarning(
-            self._who,
-            needs=f"columns {'with' if known else 'without'} names, as in the first call",
-            got=f"X {lacks} feature names, but {self._who} was fitted "
+            f"columns {'with' if known else 'without'} names, as in the first call",
+            got=f"X {lacks} feature names, but {type(self).__name__} was fitted "
             f"{'with' if known else 'without'} feature names",
             todo="Pass the same kind of table in every call.",
         )
@@ -407,7 +411,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
             return
         # A state larger than the memory is refused before it is allocated.
         numbers = self.state_numbers(d)
-        check_memory(self._who, d, numbers, self.wide_advice)
+        check_memory(d, numbers, self.wide_advice)
         try:
             if fresh:
                 seed = 0 if self.random_state is None else self.random_state
@@ -415,7 +419,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
             else:
                 self._widen(self.state_, d - self.n_features_in_)
         except MemoryError as error:
-            raise too_large(self._who, d, numbers, self.wide_advice) from error
+            raise too_large(d, numbers, self.wide_advice) from error
         self.n_features_in_ = d
         if hasattr(self, "feature_names_in_") or (fresh and names is not None):
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -34,38 +34,31 @@ def is_missing(label: Any) -> bool:
         return True
 
 
-def refuse_missing(who: str, missing: Array) -> None:
+def refuse_missing(missing: Array) -> None:
     """Raise an error if any label is missing."""
     if missing.any():
         raise DataError(
-            who,
-            needs="a label in every row",
-            got=(
-                f"None, nan or infinity in {int(missing.sum())} of {missing.size} (Input y "
-                "contains NaN)"
-            ),
+            "a label in every row",
+            got=f"None, nan or infinity in {int(missing.sum())} of {missing.size} (Input y "
+            "contains NaN)",
             todo="Drop those rows.",
         )
 
 
-def flat_labels(who: str, y: Any) -> Array:
+def flat_labels(y: Any) -> Array:
     """One label per row."""
     if y is None:
-        raise DataError(  # the wording in brackets is that of scikit-learn's check of estimators
-            who,
-            needs="one label per row",
+        raise DataError(
+            "one label per row",
             got="None (it requires y to be passed, but the target y is None)",
             todo="Pass y.",
         )
-    refuse_masked(y, "y", who)
+    refuse_masked(y, "y")
     try:
         flat: Array = column_or_1d(y, warn=True)
     except ValueError as error:
         raise DataError(
-            who,
-            needs="one label per row",
-            got=" ".join(str(error).split()),
-            todo="Pass a one-dimensional y.",
+            "one label per row", got=" ".join(str(error).split()), todo="Pass a one-dimensional y."
         ) from error
     return flat
 
@@ -78,34 +71,30 @@ def plain_labels(labels: Array) -> Array:
     return np.array(values) if all(isinstance(v, Real | np.bool_) for v in values) else labels
 
 
-def distinct_labels(who: str, labels: Array) -> Array:
+def distinct_labels(labels: Array) -> Array:
     """The distinct labels in increasing order."""
     try:
         return np.unique(plain_labels(labels))
     except TypeError as error:
         raise DataError(
-            who,
-            needs="labels of one type",
-            got="a mixture",
-            todo="Convert them to strings.",
+            "labels of one type", got="a mixture", todo="Convert them to strings."
         ) from error
 
 
-def signs(who: str, labels: Array, classes: Array, when: str = "") -> FloatArray:
+def signs(labels: Array, classes: Array, when: str = "") -> FloatArray:
     """Labels as -1 and +1; raises for labels that are not among the classes."""
     positive, negative = labels == classes[-1], labels == classes[0]
     if not np.all(positive | negative):
         wrong = labels[~(positive | negative)][:1].tolist()
         raise DataError(
-            who,
-            needs=f"labels among {classes.tolist()}",
+            f"labels among {classes.tolist()}",
             got=f"{wrong}{when}",
             todo="Encode the labels the same way throughout.",
         )
     return np.where(positive, 1.0, -1.0)
 
 
-def find_classes(who: str, known: Array | None, labels: Array, given: Any, rows: int) -> Array:
+def find_classes(known: Array | None, labels: Array, given: Any, rows: int) -> Array:
     """Both classes, or [1] while that is the only label.
 
     ``known`` are the classes of earlier calls, if any, ``rows`` their number of rows. ``labels``
@@ -113,30 +102,28 @@ def find_classes(who: str, known: Array | None, labels: Array, given: Any, rows:
     """
     if known is not None and known.size == 2 and given is None:
         return known
-    found = distinct_labels(who, labels if given is None else np.asarray(given))
+    found = distinct_labels(labels if given is None else np.asarray(given))
     if known is None:
-        return _first_classes(who, found, given=given is not None)
+        return _first_classes(found, given=given is not None)
     if known.size == 1:
-        known = _second_class(who, known, found, rows)
+        known = _second_class(known, found, rows)
     if given is not None and not np.array_equal(found, known):
         raise DataError(
-            who,
-            needs=f"the classes of the first call, {known.tolist()}",
+            f"the classes of the first call, {known.tolist()}",
             got=f"{found.tolist()}",
             todo="Start a new learner for other classes.",
         )
     return known
 
 
-def _second_class(who: str, lone: Array, found: Array, rows: int) -> Array:
+def _second_class(lone: Array, found: Array, rows: int) -> Array:
     """The classes after a call with labels ``found``, if the only label before was 1."""
-    both = distinct_labels(who, np.concatenate([lone, found]))
+    both = distinct_labels(np.concatenate([lone, found]))
     if both.size == 1:
         return lone
     if both.size > 2 or both[0] not in USUAL_NEGATIVES:
         raise DataError(
-            who,
-            needs="labels among [1] and either -1 or 0",
+            "labels among [1] and either -1 or 0",
             got=f"{found[:3].tolist()} after {rows} rows",
             todo="Pass both labels as {option} in the first call.",
             option=Option("classes", bare=True),
@@ -144,7 +131,7 @@ def _second_class(who: str, lone: Array, found: Array, rows: int) -> Array:
     return both
 
 
-def _first_classes(who: str, found: Array, given: bool) -> Array:
+def _first_classes(found: Array, given: bool) -> Array:
     """Two classes, or [1], from the labels of the first call."""
     if found.size == 1 and not given:
         if found.dtype.kind == "b":
@@ -156,11 +143,8 @@ def _first_classes(who: str, found: Array, given: bool) -> Array:
     if found.size != 2:
         kind = type_of_target(found) if found.size > 2 else "one class"
         raise DataError(
-            who,
-            needs=(
-                "two classes (Only binary classification is supported. The type of the "
-                f"target is {kind}.)"
-            ),
+            "two classes (Only binary classification is supported. The type of the "
+            f"target is {kind}.)",
             got=f"{found.size} class(es): {found[:3].tolist()}",
             todo="Pass both labels as {option} in the first call.",
             option=Option("classes", bare=True),

@@ -12,30 +12,29 @@ from auctor.streaming.estimator import OnlineClassifier, State
 
 def check_alike(one: OnlineClassifier, other: OnlineClassifier) -> None:
     """Raise for learners whose states cannot be merged."""
-    who = f"{type(one).__name__}.merge"
     if type(one) is not type(other):
-        raise _unlike(who, "a learner of the same class", type(other).__name__)
+        raise _unlike("a learner of the same class", type(other).__name__)
     mine, theirs = one.get_params(), other.get_params()
     for name, value in mine.items():
         if name != "random_state" and value != theirs[name]:
-            raise _unlike(who, f"the same {name}, {value!r}", repr(theirs[name]))
+            raise _unlike(f"the same {name}, {value!r}", repr(theirs[name]))
     if mine.get("forget") is not None:
-        raise _unlike(who, "learners that forget nothing", f"forget={mine['forget']}")
+        raise _unlike("learners that forget nothing", f"forget={mine['forget']}")
     for learner in (one, other):
         if not hasattr(learner, "state_"):
-            raise _unlike(who, "learners that have learned rows", "one without rows")
+            raise _unlike("learners that have learned rows", "one without rows")
     if one.n_features_in_ != other.n_features_in_:
-        raise _unlike(who, f"{one.n_features_in_} columns in both", f"{other.n_features_in_}")
+        raise _unlike(f"{one.n_features_in_} columns in both", f"{other.n_features_in_}")
     names = [list(getattr(each, "feature_names_in_", ())) for each in (one, other)]
     if all(names) and names[0] != names[1]:
-        raise _unlike(who, "the same names of columns in both", "others")
+        raise _unlike("the same names of columns in both", "others")
     if one.classes_.tolist() != other.classes_.tolist():
-        raise _unlike(who, f"the classes {one.classes_.tolist()}", f"{other.classes_.tolist()}")
+        raise _unlike(f"the classes {one.classes_.tolist()}", f"{other.classes_.tolist()}")
 
 
-def _unlike(who: str, needs: str, got: str) -> IncompatibleError:
+def _unlike(needs: str, got: str) -> IncompatibleError:
     return IncompatibleError(
-        who, needs=needs, got=got, todo="Train both parts with the same parameters and columns."
+        needs, got=got, todo="Train both parts with the same parameters and columns."
     )
 
 
@@ -59,12 +58,11 @@ def add_moments(state: State, other: State) -> None:
     state["clock"] += other["clock"]
 
 
-def check_complete(who: str, state: State) -> None:
+def check_complete(state: State) -> None:
     """Raise if a memory holds only a sample: samples of different shares cannot be joined."""
     if not memory.complete(state):
         raise IncompatibleError(
-            who,
-            needs="memories that hold all rows, or {option2}, which needs none",
+            "memories that hold all rows, or {option2}, which needs none",
             got=f"{int(state['kept_rows'][0])} of {int(state['counted'][0])} rows",
             todo="Increase {option}.",
             option=(Option("memory", bare=True), Option("surrogate", "square")),

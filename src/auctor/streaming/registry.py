@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import Option, ParameterError, speaks_as
 
 if TYPE_CHECKING:
     from auctor.streaming.estimator import OnlineClassifier
@@ -50,9 +50,8 @@ def learner_class(name: str) -> type[OnlineClassifier]:
     return kind
 
 
-def make_learner(
-    name: str, params: Mapping[str, Any], *, who: str = "make_learner"
-) -> OnlineClassifier:
+@speaks_as("make_learner")
+def make_learner(name: str, params: Mapping[str, Any]) -> OnlineClassifier:
     """A learner by name, with these parameters; raises if it does not have or accept one.
 
     Examples
@@ -60,13 +59,12 @@ def make_learner(
     >>> make_learner("spam", {"strength": 0.01}).strength
     0.01
     """
-    kind = learner_class(check_choice(who, "learner", name, tuple(sorted(LEARNERS))))
+    kind = learner_class(check_choice("learner", name, tuple(sorted(LEARNERS))))
     allowed = kind().get_params(deep=False)
     unknown = [key for key in params if key not in allowed]
     if unknown:
         raise ParameterError(
-            who,
-            needs=f"parameters of {kind.__name__} ({', '.join(sorted(allowed))})",
+            f"parameters of {kind.__name__} ({', '.join(sorted(allowed))})",
             got=f"{unknown[0]}",
             todo="Drop {option}.",
             option=Option(unknown[0], bare=True),

@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks
 from auctor.data.matrices import join_compressed
 from auctor.streaming.estimator import OnlineClassifier
 from auctor.streaming.labels import is_missing
-
-WHO = "Riverlike"
 
 
 class Riverlike:
@@ -46,6 +44,7 @@ class Riverlike:
     (True, False)
     """
 
+    @speaks
     def __init__(
         self,
         learner: OnlineClassifier,
@@ -55,13 +54,12 @@ class Riverlike:
         batch: int = 1,
     ) -> None:
         self._learner = learner
-        self.batch = check_int(WHO, "batch", batch, low=1)
+        self.batch = check_int("batch", batch, low=1)
         self.classes = classes
         self._columns = {name: k for k, name in enumerate(features)}
         if not self._columns and not learner.grow:
             raise ParameterError(
-                WHO,
-                needs="a learner that may add columns",
+                "a learner that may add columns",
                 got="grow=False",
                 todo="Set {option}, or pass {option2} with all names.",
                 option=(Option("grow", True), Option("features")),
@@ -81,14 +79,14 @@ class Riverlike:
         """Features in the order of their columns."""
         return tuple(self._columns)
 
+    @speaks
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a row with label ``y`` and weight ``w``."""
         numbers = {name: _number(name, value) for name, value in x.items()}
         new = [name for name in numbers if name not in self._columns]
         if new and not self._learner.grow:
             raise DataError(
-                WHO,
-                needs="features among those listed",
+                "features among those listed",
                 got=f"{new[0]!r}",
                 todo="Set {option}, or list it in {option2}.",
                 option=(Option("grow", True), Option("features", bare=True)),
@@ -101,6 +99,7 @@ class Riverlike:
         if len(self._rows) >= self.batch:
             self._learn_kept()
 
+    @speaks
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Score of a row, as `decision_function`; 0 before anything was learned."""
         learner = self.learner
@@ -108,6 +107,7 @@ class Riverlike:
             return 0.0
         return float(learner.decision_function(self._known(x))[0])
 
+    @speaks
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """Label of a row; None before anything was learned."""
         learner = self.learner
@@ -116,6 +116,7 @@ class Riverlike:
         return learner.predict(self._known(x))[0].item()
 
     @available_if(lambda self: hasattr(self._learner, "predict_proba"))  # type: ignore[untyped-decorator]
+    @speaks
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Probability of each label; only if the learner has `predict_proba`."""
         learner: Any = self.learner
@@ -156,8 +157,7 @@ def _number(name: Any, value: Any) -> float:
     """A feature value as a float; raises for text."""
     if not isinstance(value, Real | np.bool_):
         raise DataError(
-            WHO,
-            needs="numbers as features",
+            "numbers as features",
             got=f"{value!r} for {name!r}",
             todo="Encode text first, for example as a feature of value 1 per word.",
         )
@@ -173,9 +173,8 @@ def _usual_classes(labels: list[Any]) -> Any:
     if isinstance(label, Real) and label in (-1, 0, 1):
         return None if label == 1 else [label, 1]
     raise ParameterError(
-        WHO,
-        needs="{option} for labels other than False/True, 0/1 and -1/+1",
+        "{option} for labels other than False/True, 0/1 and -1/+1",
         got=f"{label!r}",
-        todo="Pass both labels.",
+        todo="Pass both labels as {option}.",
         option="classes",
     )

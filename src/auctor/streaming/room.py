@@ -18,18 +18,17 @@ def total_memory() -> float:
         return float("inf")
 
 
-def too_large(who: str, d: int, numbers: float, advice: str) -> DataError:
+def too_large(d: int, numbers: float, advice: str) -> DataError:
     """The error for a state of ``numbers`` floats for d columns."""
     size, most = FLOAT_BYTES * numbers / 2**30, total_memory() / 2**30
     return DataError(
-        who,
-        needs="memory for a state that grows with the square of the columns",
+        "memory for a state that grows with the square of the columns",
         got=f"{d} columns, which take {size:.3g} GiB (the machine has {most:.3g} GiB)",
         todo=advice,
     )
 
 
-def check_memory(who: str, d: int, numbers: float, advice: str) -> None:
+def check_memory(d: int, numbers: float, advice: str) -> None:
     """Raise for a state of ``numbers`` floats that is larger than the machine's memory."""
     if FLOAT_BYTES * numbers > total_memory():
-        raise too_large(who, d, numbers, advice)
+        raise too_large(d, numbers, advice)

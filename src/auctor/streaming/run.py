@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as
 from auctor.core.files import sole_writer
 from auctor.core.types import Array
 from auctor.fit.prepare import check_width
@@ -61,6 +61,7 @@ class StreamProgress(NamedTuple):
         return self.new_rows / self.seconds if self.seconds > 0.0 else 0.0
 
 
+@speaks_as("learn")
 def learn(
     learner: OnlineClassifier,
     source: Any,
@@ -106,11 +107,11 @@ def learn(
     >>> learn(StreamingAUC(), rows).rows
     6
     """
-    check_int("learn", "every", every, low=1)
+    check_int("every", every, low=1)
     if limit is not None:
-        check_int("learn", "limit", limit, low=1)
+        check_int("limit", limit, low=1)
     path = None if checkpoint is None else Path(checkpoint)
-    with nullcontext() if path is None else sole_writer(path, who="learn"):
+    with nullcontext() if path is None else sole_writer(path):
         done, origin = _prepare(learner, path, resume)
         return _learn(learner, source, classes, path, every, limit, progress, done, origin)
 
@@ -183,16 +184,14 @@ def _check_origin(
         for chunk in chunks:
             if schema is not None and chunk.schema != schema:
                 raise DataError(
-                    "learn",
-                    needs="columns that are read as for the checkpoint",
+                    "columns that are read as for the checkpoint",
                     got="other first rows or other options for columns",
                     todo="Pass the same source and options, or another checkpoint.",
                 )
             same_columns(None if names is None else tuple(names), _names(chunk))
             if label is not None and chunk.label not in (None, label):
                 raise DataError(
-                    "learn",
-                    needs=f"the labels of the checkpoint, column {label!r}",
+                    f"the labels of the checkpoint, column {label!r}",
                     got=f"column {chunk.label!r}",
                     todo="Pass {option}, or another checkpoint.",
                     option=Option("label", label),
@@ -214,8 +213,7 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
     if path is None:
         if resume:
             raise ParameterError(
-                "learn",
-                needs="a checkpoint to resume from",
+                "a checkpoint to resume from",
                 got="None",
                 todo="Pass {option} with its path.",
                 option="checkpoint",
@@ -225,8 +223,7 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
         return 0, Origin()
     if not resume:
         raise ParameterError(
-            "learn",
-            needs="a checkpoint that does not exist yet",
+            "a checkpoint that does not exist yet",
             got=path,
             todo="Pass {option} to go on from it, or another path.",
             option=Option("resume", True),
@@ -249,8 +246,7 @@ def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -
         row = end
     if row < min(done, last):
         raise DataError(
-            "learn",
-            needs="the source that the checkpoint was made from",
+            "the source that the checkpoint was made from",
             got=f"{row} rows where {done} were read",
             todo="Pass the same source from its start.",
         )
@@ -277,7 +273,7 @@ def _with_classes(
 def _labels_of(chunks: list[Chunk], learner: OnlineClassifier) -> Array:
     """Distinct labels of the first rows, without missing ones."""
     labels = np.concatenate([chunk.labels for chunk in chunks])[:LOOK_AHEAD]
-    return distinct_labels(type(learner).__name__, labels[~missing_labels(labels)])
+    return distinct_labels(labels[~missing_labels(labels)])
 
 
 def _names(chunk: Chunk) -> tuple[str, ...] | None:
@@ -342,11 +338,6 @@ def _deferred_interrupt() -> Iterator[_Interrupt]:
 class SeenColumns:
     """Schema of the chunks, and counts of rows with categories that the first rows do not have.
 
-    Parameters
-    ----------
-    who : str
-        Name used in error messages.
-
     Attributes
     ----------
     rows : int
@@ -355,15 +346,15 @@ class SeenColumns:
         Counts of the values that the schema cannot use, by column.
     """
 
-    def __init__(self, who: str = "learn") -> None:
-        self.who, self.rows = who, 0
+    def __init__(self) -> None:
+        self.rows = 0
         self.lost: dict[str, Lost] = {}
         self._first: Chunk | None = None  # without its rows
 
     def watching(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Pass chunks on, and record their columns."""
         for chunk in chunks:
-            check_width(chunk.matrix.shape[1], chunk.first_index, who=self.who)
+            check_width(chunk.matrix.shape[1], chunk.first_index)
             if self._first is None:
                 self._first = chunk._replace(matrix=None, labels=chunk.labels[:0])
             self.rows += chunk.n_rows

@@ -56,6 +56,4 @@ def all_between(array: Array, low: float, high: float) -> bool:
 def require_that(good: bool, needs: str) -> None:
     """Raise ``DataError`` unless a state from a file has what its learner needs."""
     if not good:
-        raise DataError(
-            "check_state", needs=needs, got="a damaged state", todo="Save the model again."
-        )
+        raise DataError(needs, got="a damaged state", todo="Save the model again.")

@@ -64,19 +64,17 @@ class ArrayFile:
         self.source, self.options, self._rows, self._labels = source, options, rows, labels
         if len(rows.shape) != 2 or rows.dtype.kind not in _NUMBERS:
             raise DataError(
-                options.who,
-                needs="an array of numbers with two dimensions",
+                "an array of numbers with two dimensions",
                 got=f"{rows.dtype} of shape {rows.shape} in {source.name}",
                 todo="Convert it to numbers, or reshape it.",
             )
         n, d = rows.shape
         # Names are those of the file, or column_1, column_2, ...; d of them.
         self.named = names is not None
-        fields = default_names(d) if names is None else check_names(source.name, names, options.who)
+        fields = default_names(d) if names is None else check_names(source.name, names)
         if len(fields) != d:
             raise DataError(
-                options.who,
-                needs="one name per column",
+                "one name per column",
                 got=f"{len(fields)} names for {d} columns in {source.name}",
                 todo="Store one name for each column.",
             )
@@ -88,8 +86,7 @@ class ArrayFile:
             self.label = None if self._label_field is None else fields[self._label_field]
         elif labels.shape != (n,) or labels.dtype.kind not in _NUMBERS + "U":
             raise DataError(
-                options.who,
-                needs="one label per row",
+                "one label per row",
                 got=f"{labels.dtype} of shape {labels.shape} for {n} rows of {source.name}",
                 todo="Store one number or word per row.",
             )
@@ -105,8 +102,7 @@ class ArrayFile:
         """All rows, in blocks of at most ``options.most_rows``."""
         if "category" in kinds:
             raise DataError(
-                self.options.who,
-                needs="text in the columns that were categories",
+                "text in the columns that were categories",
                 got=f"numbers in {self.source.name}",
                 todo="Pass a file with the columns that the schema names.",
             )
@@ -197,8 +193,7 @@ def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> 
         stored = _member(archive, "format")
         if stored.size != 1 or stored.item() not in (b"csr", "csr"):
             raise DataError(
-                options.who,
-                needs="rows in CSR format",
+                "rows in CSR format",
                 got=f"{str(stored)!r:.40} in {source.name}",
                 todo="Convert the matrix with .tocsr() and save it again.",
             )
@@ -207,8 +202,7 @@ def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> 
         labels = _member(archive, "y") if "y" in archive else None
         if labels is None and options.labelled:
             raise DataError(
-                options.who,
-                needs="labels in the array y",
+                "labels in the array y",
                 got=f"{listed(archive.files)} in {source.name}",
                 todo="Store the labels as y in the same file.",
             )
@@ -218,7 +212,7 @@ def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> 
     elif labels.shape != (n,):
         raise _damaged(source, f"labels of shape {labels.shape} for {n} rows")
     check_width(source.name, d, options)
-    _refuse_long_integers(matrix, options.who)
+    _refuse_long_integers(matrix)
     low = 0
     while low < n:
         # The last row that still fits; a row of more entries is a chunk of its own.
@@ -246,14 +240,13 @@ def _csr(data: Array, indices: Array, indptr: Array, shape: Array) -> Any:
     return matrix
 
 
-def _refuse_long_integers(matrix: Any, who: str) -> None:
+def _refuse_long_integers(matrix: Any) -> None:
     """Refuse whole numbers that 64-bit floats would round."""
     long = _long_integers(matrix.data)
     if long.size:
         column = int(matrix.indices[matrix.data == long[0]][0])
         raise DataError(
-            who,
-            needs="whole numbers up to 2^53, which floats hold exactly",
+            "whole numbers up to 2^53, which floats hold exactly",
             got=f"{long[0]} in column {column} of the matrix, counted from 0",
             todo="Drop such columns, or store them as floating-point numbers.",
         )
@@ -278,7 +271,7 @@ def _npy_rows(source: Source) -> _Rows:
     if file.seek(0, os.SEEK_END) != begin + size:
         raise ValueError(f"an array of shape {shape} with missing or extra bytes")
     if fortran:  # its rows are not contiguous
-        check_memory(source.who, size, source.name, todo="Save the array in C order.")
+        check_memory(size, source.name, todo="Save the array in C order.")
         file.seek(start)
         whole = np.lib.format.read_array(file, allow_pickle=False)
         return _Rows(shape, dtype, lambda low, high: whole[low:high])
@@ -317,24 +310,20 @@ def _check_members(archive: Any, names: Sequence[str], source: Source) -> None:
     for name in names:
         if name not in archive:
             raise DataError(
-                source.who,
-                needs=f"the array {name}",
+                f"the array {name}",
                 got=f"{listed(archive.files) or 'none'} in {source.name}",
                 todo="Store X and y, or y with the arrays that scipy.sparse.save_npz writes.",
             )
     size = sum(info.file_size for info in archive.zip.infolist())
     todo = "Save the rows as NPY or as shards, which are read in parts."
-    check_memory(source.who, size, f"the arrays of {source.name}", todo=todo)
+    check_memory(size, f"the arrays of {source.name}", todo=todo)
 
 
 def _check_source(source: Source) -> None:
     """Refuse a pipe: array files need random access."""
     if source.live:
         raise DataError(
-            source.who,
-            needs="an array file with random access",
-            got="standard input",
-            todo="Pass a path.",
+            "an array file with random access", got="standard input", todo="Pass a path."
         )
 
 
@@ -357,8 +346,7 @@ def _reading(source: Source) -> Iterator[None]:
 def _damaged(source: Source, what: str) -> DataError:
     """The error for a file whose arrays cannot be read."""
     return DataError(
-        source.who,
-        needs="a NPY or NPZ file of numbers",
+        "a NPY or NPZ file of numbers",
         got=f"{what} in {source.name}",
         todo="Check that it is complete and of that format.",
     )

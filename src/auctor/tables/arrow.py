@@ -94,11 +94,10 @@ class ArrowFile:
         self._batches, self._kind = batches, kind
         with _reading(source, kind):
             self._fields = {field.name: field for field in schema}
-            fields = check_names(source.name, list(schema.names), options.who)
+            fields = check_names(source.name, list(schema.names))
         if fields != list(schema.names):
             raise DataError(
-                options.who,
-                needs="a name for every column",
+                "a name for every column",
                 got=f"an empty name in {source.name}",
                 todo="Rename that column.",
             )
@@ -172,7 +171,7 @@ class ArrowFile:
                 name = self.names[k] if self.options.sample_rows else ""
                 column_of = f"column {self.names[k]!r}"
                 trained = self.options.schema is not None
-                raise no_number(self.options.who, column_of, word, place, name, trained=trained)
+                raise no_number(column_of, word, place, name, trained=trained)
             self.non_numeric.add(k)
             self.first_non_numbers.setdefault(k, shown(words[meanings.index(None)].encode()))
             return np.full(len(column), np.nan)
@@ -190,16 +189,14 @@ class ArrowFile:
             rounded = types.is_integer(column.type) and labels.dtype.kind == "f"  # by a null
             if rounded and self.options.labelled and long_labels(labels).size:
                 raise DataError(
-                    self.options.who,
-                    needs=EXACT_LABELS + " beside null",
+                    EXACT_LABELS + " beside null",
                     got=f"larger ones in {self.label!r} of {self.source.name}",
                     todo="Drop the rows without a label first.",
                 )
             return labels
         if column.null_count:
             raise DataError(
-                self.options.who,
-                needs="a label in every row",
+                "a label in every row",
                 got=f"null in {self.label!r} of {self.source.name}",
                 todo="Drop the rows without a label first.",
             )
@@ -208,8 +205,7 @@ class ArrowFile:
         words = [str(value) for value in column.to_pylist()]
         if any("\0" in word for word in words):
             raise DataError(
-                self.options.who,
-                needs="text as labels",
+                "text as labels",
                 got=f"a zero byte in {self.label!r} of {self.source.name}",
                 todo="Remove zero bytes from the labels.",
             )
@@ -224,8 +220,7 @@ class ArrowFile:
         ]
         if bad:
             raise DataError(
-                self.options.who,
-                needs="columns of numbers or text",
+                "columns of numbers or text",
                 got=f"{listed(bad, 3)} in {self.source.name}",
                 todo="Encode or drop such columns first.",
             )
@@ -233,13 +228,10 @@ class ArrowFile:
 
 def _check_source(source: Source, kind: str) -> None:
     """Refuse a pipe, and a missing pyarrow."""
-    require("pyarrow", extra="cli", who=f"{source.who} of {kind}")
+    require("pyarrow", extra="cli", to=f"read {kind}")
     if source.live:
         raise DataError(
-            source.who,
-            needs=f"a file of {kind} with random access",
-            got="standard input",
-            todo="Pass a path.",
+            f"a file of {kind} with random access", got="standard input", todo="Pass a path."
         )
 
 
@@ -255,8 +247,7 @@ def _reading(source: Source, wanted: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
-            source.who,
-            needs=wanted,
+            wanted,
             got=f"{said} in {source.name}",
             todo="Check that it is complete and of that format.",
         ) from error

@@ -65,14 +65,12 @@ def has_decimal_comma(word: str) -> bool:
 
 
 def no_number(
-    who: str, column: str, word: str, place: str = "", name: str = "", *, trained: bool = True
+    column: str, word: str, place: str = "", name: str = "", *, trained: bool = True
 ) -> DataError:
     """The error for a word in a column of numbers.
 
     Parameters
     ----------
-    who : str
-        The function that raises it.
     column : str
         The column in words, such as "column 3 (age)".
     word : str
@@ -87,17 +85,17 @@ def no_number(
     got = f"{shown(word.encode())}{place}"
     if has_decimal_comma(word):
         todo, option = "Pass {option} if that is a decimal comma.", Option("decimal", ",")
-        return DataError(who, needs=f"numbers in {column}", got=got, todo=todo, option=option)
+        return DataError(f"numbers in {column}", got=got, todo=todo, option=option)
     if name:
         todo, option = (
             "Correct it, or take the column as text with {option}.",
             Option("as_category", name),
         )
-        return DataError(who, needs=f"numbers in {column}", got=got, todo=todo, option=option)
+        return DataError(f"numbers in {column}", got=got, todo=todo, option=option)
     todo = "Correct it, or leave out the column; auctor train, compare and stream take text."
     if trained:
         todo = "Correct or drop such rows, or train the model with text in that column."
-    return DataError(who, needs=f"numbers in {column}", got=got, todo=todo)
+    return DataError(f"numbers in {column}", got=got, todo=todo)
 
 
 def is_missing(word: str) -> bool:
@@ -122,15 +120,14 @@ def long_labels(labels: Array) -> IntArray:
     return rows
 
 
-def check_names(file: str, names: Sequence[str], who: str) -> list[str]:
+def check_names(file: str, names: Sequence[str]) -> list[str]:
     """The names, with a default for empty ones; refuses names that occur twice."""
     names = [name or spare for name, spare in zip(names, default_names(len(names)), strict=True)]
     if len(set(names)) < len(names):
         seen: set[str] = set()
         twice = dict.fromkeys(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(
-            who,
-            needs="distinct column names",
+            "distinct column names",
             got=f"{listed(twice)} more than once in {file}",
             todo="Rename or drop the repeated columns.",
         )
@@ -152,11 +149,10 @@ def find_label(
     n_fields : int
         Number of columns.
     """
-    label, who = _name_or_position(names, options, n_fields), options.who
+    label = _name_or_position(names, options, n_fields)
     if n_fields < 2 and options.labelled:
         raise DataError(
-            who,
-            needs="a label and at least one more column",
+            "a label and at least one more column",
             got=f"{n_fields} column in {file}",
             todo="Check the delimiter and the format.",
         )
@@ -173,8 +169,7 @@ def find_label(
         if not options.labelled:
             return None
         raise DataError(
-            who,
-            needs="the name of the label column",
+            "the name of the label column",
             got=f"{known} in {file}",
             todo="Pass {option} with its name or position.",
             option="label",
@@ -184,8 +179,7 @@ def find_label(
             if not options.labelled:
                 return None
             raise DataError(
-                who,
-                needs=f"one column named {label!r}",
+                f"one column named {label!r}",
                 got=f"{known} in {file}",
                 todo=f"{meant(label, known_names)}Pass {{option}} with a name or a position.",
                 option="label",
@@ -193,11 +187,10 @@ def find_label(
         return known_names.index(label)
     if not -n_fields <= label < n_fields:
         raise DataError(
-            who,
-            needs=f"{{option}} in [{-n_fields}, {n_fields})",
+            f"{{option}} in [{-n_fields}, {n_fields})",
             got=f"{label} for {n_fields} columns of {file}",
             todo="Pass a position in that range.",
-            option=Option("label", bare=True),
+            option="label",
         )
     return label % n_fields
 
@@ -230,8 +223,7 @@ def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
     """Refuse a table whose number of columns is not ``n_features``."""
     if options.n_features not in (None, n_columns):
         raise DataError(
-            options.who,
-            needs=f"{options.n_features} columns besides the label, as {{option}} says",
+            f"{options.n_features} columns besides the label, as {{option}} says",
             got=f"{n_columns} in {file}",
             todo="Drop {option}.",
             option=Option("n_features", bare=True),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as, warn
 from auctor.core.files import AnyPath, check_destination
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import TableFile
@@ -34,7 +33,6 @@ from auctor.tables.stream import check_file
 from auctor.tables.svmlight import svmlight_chunks
 from auctor.tables.write import free_name, write_parts, write_table
 
-WHO = "convert"
 #: Formats that can hold text and missing values.
 _WITH_WORDS = ("csv", "tsv", "parquet", "arrow")
 
@@ -56,6 +54,7 @@ class Converted(NamedTuple):
     destination: str
 
 
+@speaks_as("convert")
 def convert(
     source: Any,
     destination: AnyPath,
@@ -105,7 +104,6 @@ def convert(
     '1 1:2 3:1\n0 2:1\n'
     """
     options = ReadOptions(
-        WHO,
         format=format,
         chunk_rows=CHUNK_ROWS,
         label=label,
@@ -123,19 +121,20 @@ def convert(
     return convert_file(source, destination, options, to=to)
 
 
+@speaks_as("convert")
 def convert_file(
     source: Any, destination: AnyPath, options: ReadOptions, *, to: str = "auto"
 ) -> Converted:
     """Write the rows of a file, read as the options say, in another format; see `convert`."""
-    check_format(options.who, options.format)
-    check_choice(options.who, "to", to, ("auto", "svmlight", *TABLES))
-    check_file(options.who, source)
-    path = check_destination(destination, who=options.who)
-    wanted = format_to_write(path.name, who=options.who) if to == "auto" else to
+    check_format(options.format)
+    check_choice("to", to, ("auto", "svmlight", *TABLES))
+    check_file(source)
+    path = check_destination(destination)
+    wanted = format_to_write(path.name) if to == "auto" else to
     notes: list[Note] = []
-    file = Source(source, options.who)
+    file = Source(source)
     try:
-        found = format_to_read(options.format, file.name, options.who)
+        found = format_to_read(options.format, file.name)
         file.keep()
         opened = None if found == "svmlight" else TABLES[found](file, options)
         counter = _Counter()
@@ -149,12 +148,12 @@ def convert_file(
             return _in_memory(file, path, found, wanted, options, notes)
         else:
             names, parts = _named(opened, file.name, wanted, options, notes)
-        write_parts(path, counter.count(parts), names, wanted, WHO)
+        write_parts(path, counter.count(parts), names, wanted)
         return Converted(counter.rows, counter.columns, found, wanted)
     finally:  # notes are given even if the conversion fails
         file.close()
         for note in notes:
-            warnings.warn(note.warning(options.who), stacklevel=3)
+            warn(note.warning())
 
 
 class _Counter:
@@ -180,7 +179,7 @@ def _named(
     if wanted in _WITH_WORDS:
         used = [c for c, kind in zip(file.names, kinds, strict=True) if kind != "skip"]
         if not stats.rows or not used:
-            raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
+            raise DataError("some rows", got=f"none in {name}", todo="Check the file.")
         notes += note_text(stats, file, kinds, name, options.decimal)
         parts = (block_part(block, kinds) for block in file.blocks(kinds))
         return _names(used, file), parts
@@ -191,7 +190,7 @@ def _named(
     notes += note_text(stats, file, kinds, name, options.decimal)
     schema, _ = infer(stats, file, kinds, options, name)
     notes += note_dates(schema, name)
-    encode = Encoder(schema, file, name, WHO)
+    encode = Encoder(schema, file, name)
     rows = (RowBatch(encode(block), block.labels) for block in file.blocks(encode.kinds))
     return _names(list(schema.feature_names or ()), file), rows
 
@@ -202,8 +201,7 @@ def _refuse_long_integers(
     """Refuse whole numbers that 64-bit floats would round."""
     if found := long_integers(stats, file, kinds):
         raise DataError(
-            WHO,
-            needs="whole numbers up to 2^53, which floats hold exactly",
+            "whole numbers up to 2^53, which floats hold exactly",
             got=f"{listed(found)} of {name}",
             todo="Drop such columns, or put a letter before the numbers.",
         )

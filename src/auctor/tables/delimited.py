@@ -56,7 +56,7 @@ class DelimitedFile:
     """
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
-        require("pyarrow", extra="cli", who=f"{options.who} of CSV")
+        require("pyarrow", extra="cli", to="read CSV")
         self.source, self.options = source, options
         self.names: tuple[str, ...] = ()
         self.label: str | None = None
@@ -156,8 +156,7 @@ class DelimitedFile:
     def _refuse_open_quote(self, text: bytes, lines: int) -> None:
         """Refuse a record whose quotes are not closed."""
         raise DataError(
-            self.options.who,
-            needs="quotes that are closed",
+            "quotes that are closed",
             got=f"an open one in the record of {self.source.name} that starts in line {lines + 1}",
             todo="Close it, or double a quote that is part of the text.",
         )
@@ -179,7 +178,7 @@ class DelimitedFile:
             header = named or not numbers or self._names_numbers(text, fields)
         self.named = bool(header)
         if self.named:
-            fields = check_names(self.source.name, fields, options.who)
+            fields = check_names(self.source.name, fields)
         names = fields if self.named else None
         if not self.named:
             fields = default_names(len(fields))
@@ -256,7 +255,6 @@ class _BlockReader:
 
         file = self.file
         check_memory(
-            file.options.who,
             COLUMN_BYTES * len(file.fields),
             f"{len(file.fields):,} columns of text in {file.source.name}",
             todo="Write them as svmlight or NPZ, which have no cost per column.",
@@ -287,8 +285,7 @@ class _BlockReader:
         except pa.ArrowInvalid as error:
             text.check_widths()
             raise DataError(
-                file.options.who,
-                needs="text that can be parsed as CSV",
+                "text that can be parsed as CSV",
                 got=f"{error} in {file.source.name}",
                 todo="Save the table again.",
             ) from error
@@ -317,7 +314,7 @@ class _BlockReader:
                 options, column_of = self.file.options, self.file.field(field)
                 name = self.file.fields[field] if options.sample_rows else ""
                 trained = options.schema is not None
-                raise no_number(options.who, column_of, word, place, name, trained=trained)
+                raise no_number(column_of, word, place, name, trained=trained)
             got = shown(word.encode())
             number = self.column[field]
             self.file.non_numeric.add(number)
@@ -345,8 +342,7 @@ class _BlockReader:
             if long.size and self.file.options.labelled:
                 row = int(long[0])
                 raise DataError(
-                    self.file.options.who,
-                    needs=EXACT_LABELS,
+                    EXACT_LABELS,
                     got=f"{text.record(row)[self.file.label_field]} in {text.place(row)}",
                     todo="Put a letter before the numbers to make them text.",
                 )
@@ -360,8 +356,7 @@ class _BlockReader:
             return values
         if self.missing_label:
             raise DataError(
-                self.file.options.who,
-                needs="a label in every row",
+                "a label in every row",
                 got=f"{self.missing_label} (read as missing)",
                 todo="Use another word for that class, or drop such rows.",
             )
@@ -374,8 +369,7 @@ class _BlockReader:
             row = int(wrong[0])
             wanted = "text" if self.labels_are_text else "numbers"
             raise DataError(
-                self.file.options.who,
-                needs=f"labels of one type, {wanted} like the first one",
+                f"labels of one type, {wanted} like the first one",
                 got=f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}",
                 todo="Encode the labels the same way throughout.",
             )

@@ -47,8 +47,6 @@ class Encoder:
     file : TableFile
     name : str
         Name of the file, for error messages.
-    who : str
-        Name of the caller, for error messages.
     keeps_missing : bool
         Whether numbers without a fill in the schema stay missing, instead of being refused.
     refuses : bool
@@ -65,12 +63,11 @@ class Encoder:
         schema: Schema,
         file: TableFile,
         name: str,
-        who: str,
         *,
         keeps_missing: bool = False,
         refuses: bool = False,
     ) -> None:
-        self.schema, self.name, self.who = schema, name, who
+        self.schema, self.name = schema, name
         self.keeps_missing, self.refuses = keeps_missing, refuses
         self.columns = schema.columns or tuple(Column(name, "number") for name in file.names)
         where = self._places(file)
@@ -111,7 +108,7 @@ class Encoder:
         n, d = block.n_rows, self.schema.n_features
         if self.schema.is_sparse:
             return self._compressed(block.numbers, features)
-        check_memory(self.who, 8 * n * d, f"{n:,} rows of {d:,} columns", todo=IN_PARTS)
+        check_memory(8 * n * d, f"{n:,} rows of {d:,} columns", todo=IN_PARTS)
         matrix = np.zeros((n, d))
         rows = np.arange(n)
         for place, offset in zip(self.places.tolist(), self.offsets.tolist(), strict=True):
@@ -139,7 +136,7 @@ class Encoder:
             if self.refuses or (column.fill is None and not self.keeps_missing)
         }
         bad = {name: one for name, one in self.lost.items() if name in refused}
-        refuse_lost(self.who, bad, self.name)
+        refuse_lost(bad, self.name)
         return block._replace(numbers=np.column_stack([block.numbers, *found]))
 
     def _count(self, column: Column, block: Block, k: int, bad: Array) -> None:
@@ -200,7 +197,7 @@ class Encoder:
         if refused and not self.keeps_missing:
             advice = "Fill or drop them first, or train with {option}."
             option = Option("missing", "mean")
-            refuse_missing(refused, self.name, self.who, advice=advice, option=option)
+            refuse_missing(refused, self.name, advice=advice, option=option)
 
     def _places(self, file: TableFile) -> list[int]:
         """Position in the file of each column of the schema."""
@@ -213,15 +210,13 @@ class Encoder:
             return list(range(width))
         if not self.schema.columns:
             raise DataError(
-                self.who,
-                needs=f"{width} columns of numbers",
+                f"{width} columns of numbers",
                 got=f"{len(file.names)} in {self.name}",
                 todo="Pass the columns that the model was trained on.",
             )
         if absent:
             raise DataError(
-                self.who,
-                needs="the columns that the model was trained on",
+                "the columns that the model was trained on",
                 got=f"none named {listed(absent, 20)} in {self.name}",
                 todo="Add the missing columns, or rename them.",
             )
@@ -241,13 +236,11 @@ def _numbered(kinds: list[str], kind: str) -> dict[int, int]:
     return {place: k for k, place in enumerate(places)}
 
 
-def refuse_missing(
-    counts: dict[str, int], name: str, who: str, *, advice: str, option: str | Option
-) -> None:
+def refuse_missing(counts: dict[str, int], name: str, *, advice: str, option: str | Option) -> None:
     """Refuse missing values; the message names the columns, with counts."""
     parts = [f"{count} missing in {column!r}" for column, count in counts.items()]
     got = f"{listed(parts, 5)} of {name}"
-    raise DataError(who, needs="a value in every row", got=got, todo=advice, option=option)
+    raise DataError("a value in every row", got=got, todo=advice, option=option)
 
 
 def fit_width(matrix: Any, n_features: int) -> Any:

@@ -75,23 +75,22 @@ def format_of(name: str) -> str:
     return SUFFIXES.get(_suffix(name), "svmlight")
 
 
-def format_to_read(format: str, name: str, who: str) -> str:
+def format_to_read(format: str, name: str) -> str:
     """The given format, or with "auto" that of the name; refuses tables that cannot be read.
 
     Examples
     --------
-    >>> format_to_read("auto", "rows.xlsx", "read_table")
+    >>> format_to_read("auto", "rows.xlsx")
     Traceback (most recent call last):
         ...
-    auctor.core.errors.DataError: read_table needs a text, Parquet, Arrow or NumPy file; got the Excel workbook rows.xlsx. Save the table as CSV first, or pass format= if it is one of these.
+    auctor.core.errors.DataError: auctor needs a text, Parquet, Arrow or NumPy file; got the Excel workbook rows.xlsx. Save the table as CSV first, or pass format= if it is one of these.
     """  # noqa: E501
     if format != "auto":
         return format
     kind = FOREIGN.get(_suffix(name))
     if kind is not None:
         raise DataError(
-            who,
-            needs="a text, Parquet, Arrow or NumPy file",
+            "a text, Parquet, Arrow or NumPy file",
             got=f"the {kind} {name}",
             todo="Save the table as CSV first, or pass {option} if it is one of these.",
             option="format",
@@ -99,22 +98,18 @@ def format_to_read(format: str, name: str, who: str) -> str:
     return format_of(name)
 
 
-def format_to_write(name: str, *, who: str) -> str:
+def format_to_write(name: str) -> str:
     """Format of a file to write, by its name; refuses an unknown ending.
 
     Examples
     --------
-    >>> [format_to_write(name, who="convert") for name in ("a.csv.gz", "b.txt", "c")]
+    >>> [format_to_write(name) for name in ("a.csv.gz", "b.txt", "c")]
     ['csv', 'svmlight', 'svmlight']
     """
     found = format_of(name)
     if found == "svmlight" and _suffix(name) not in SVMLIGHT:
         raise ParameterError(
-            who,
-            needs=(
-                f"a name with the ending of a format, such as {', '.join(SUFFIXES)} or "
-                f"{SVMLIGHT[1]}"
-            ),
+            f"a name with the ending of a format, such as {', '.join(SUFFIXES)} or {SVMLIGHT[1]}",
             got=name,
             todo="Pass {option} with the format.",
             option="to",
@@ -128,6 +123,6 @@ def _suffix(name: str) -> str:
     return os.path.splitext(stem)[1] if suffix in COMPRESSED else suffix
 
 
-def check_format(who: str, format: str) -> str:
+def check_format(format: str) -> str:
     """The format; refuses an unknown one."""
-    return check_choice(who, "format", format, FORMATS)
+    return check_choice("format", format, FORMATS)

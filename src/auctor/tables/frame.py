@@ -49,8 +49,6 @@ class TableInMemory:
     ----------
     table : pandas, polars or pyarrow table, or two-dimensional array
         Columns of an array are called column_1, column_2 and so on.
-    who : str
-        Name used in error messages.
     without : str, optional
         The label column, which is left out.
     name : str
@@ -62,27 +60,25 @@ class TableInMemory:
     def __init__(
         self,
         table: Any,
-        who: str,
         *,
         without: str | None = None,
         name: str = "the table",
         decimal: str = ".",
     ) -> None:
-        self.who, self.name, self.decimal = who, name, decimal
+        self.name, self.decimal = name, decimal
         self.label = without
-        names, columns, self.named = _columns(table, who)
+        names, columns, self.named = _columns(table)
         kept = [(n, c) for n, c in zip(names, columns, strict=True) if n != without]
-        self.names = tuple(check_names(name, [n for n, _ in kept], who))
+        self.names = tuple(check_names(name, [n for n, _ in kept]))
         self._raw = [column for _, column in kept]
         if len({len(column) for column in self._raw}) > 1:
             raise DataError(
-                who,
-                needs="columns of one length",
+                "columns of one length",
                 got="columns of different lengths",
                 todo="Pass a rectangular table.",
             )
         self.n_rows = len(self._raw[0]) if self._raw else 0
-        self._read = [_column(column, n, who) for (n, column) in kept]
+        self._read = [_column(column, n) for (n, column) in kept]
         self.text_columns = frozenset(
             k for k, column in enumerate(self._raw) if _is_category(column)
         )
@@ -125,7 +121,7 @@ class TableInMemory:
         if None in meanings:
             word = column.words[meanings.index(None)]
             if strict:
-                raise no_number(self.who, f"column {self.names[k]!r}", word)
+                raise no_number(f"column {self.names[k]!r}", word)
             self.non_numeric.add(k)
             self.first_non_numbers.setdefault(k, shown(word.encode()))
             return np.full(self.n_rows, np.nan)
@@ -138,10 +134,10 @@ class TableInMemory:
         return column if isinstance(column, _Words) else _coded(column.tolist())
 
 
-def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
+def _columns(table: Any) -> tuple[list[str], list[Any], bool]:
     """Names and columns of a table, and whether the table has names."""
-    refuse_masked(table, "X", who)
-    refuse_lazy(table, who)
+    refuse_masked(table, "X")
+    refuse_lazy(table)
     if hasattr(table, "column_names"):  # pyarrow
         names = list(table.column_names)
         return names, [table.column(k) for k in range(len(names))], True
@@ -154,39 +150,31 @@ def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
         return names, [table[name] for name in names], True
     if is_sparse(table):
         raise DataTypeError(
-            who,
-            needs="a table or an array",
+            "a table or an array",
             got="sparse data",
             todo="Use MetricClassifier, which takes sparse matrices.",
         )
     array = np.asarray(table)
     if array.ndim < 2 and array.dtype.kind in "OU" and not isinstance(table, np.ndarray):
-        raise DataTypeError(  # a dictionary, a path, None, a column or a row of a table
-            who,
-            needs="a table with two dimensions",
+        raise DataTypeError(
+            "a table with two dimensions",
             got=f"an object of type {type(table).__name__}",
             todo="Pass a pandas, polars or pyarrow table; pandas.DataFrame([row]) has one row.",
         )
     if array.dtype.kind == "c":
-        raise DataError(
-            who, needs="real numbers", got="Complex data not supported", todo="Drop them."
-        )
+        raise DataError("real numbers", got="Complex data not supported", todo="Drop them.")
     if array.ndim != 2:
         raise DataError(
-            who,
-            needs="a table with two dimensions",
+            "a table with two dimensions",
             got=f"{array.ndim}",
             todo="Reshape your data: X.reshape(-1, 1) for one column.",
         )
     if not array.size:
         n, d = array.shape
         raise DataError(
-            who,
-            needs="some rows and columns",
-            got=(
-                f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of 1 is "
-                "required"
-            ),
+            "some rows and columns",
+            got=f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of 1 is "
+            "required",
             todo="Pass some data.",
         )
     return default_names(array.shape[1]), list(array.T), False
@@ -197,7 +185,7 @@ def _is_category(column: Any) -> bool:
     return kind.startswith(_CATEGORIES)
 
 
-def _column(column: Any, name: str, who: str) -> Array | _Words:
+def _column(column: Any, name: str) -> Array | _Words:
     """A column as numbers, with NaN for missing values, or as words."""
     kind = getattr(getattr(column, "dtype", None), "kind", "")
     if hasattr(column, "isna") and kind in "iufb" and kind:  # pandas, nullable types too
@@ -216,8 +204,7 @@ def _column(column: Any, name: str, who: str) -> Array | _Words:
         return days
     if array.ndim != 1 or array.dtype.kind not in "OUST":
         raise DataTypeError(
-            who,
-            needs="columns of numbers, text or dates",
+            "columns of numbers, text or dates",
             got=f"{array.dtype} in {name!r}",
             todo="Encode or drop such columns first.",
         )
@@ -225,7 +212,7 @@ def _column(column: Any, name: str, who: str) -> Array | _Words:
     known = [entry for entry in entries if not is_none(entry)]
     if known and all(isinstance(entry, Real) for entry in known):
         return np.array([math.nan if is_none(e) else float(e) for e in entries])
-    return _coded(entries, who=who, name=name)
+    return _coded(entries, name=name)
 
 
 def is_none(entry: Any) -> bool:
@@ -235,17 +222,17 @@ def is_none(entry: Any) -> bool:
     return isinstance(entry, float) and math.isnan(entry)
 
 
-def _coded(entries: list[Any], *, who: str = "", name: str = "") -> _Words:
+def _coded(entries: list[Any], *, name: str = "") -> _Words:
     """Entries as codes of words, spelt as in a CSV file."""
     known: dict[str, int] = {}
     codes = np.empty(len(entries), np.int32)
     for k, entry in enumerate(entries):
-        word = "" if is_none(entry) else _word(entry, who, name)
+        word = "" if is_none(entry) else _word(entry, name)
         codes[k] = -1 if word == "nat" or is_missing(word) else known.setdefault(word, len(known))
     return _Words(codes, list(known))
 
 
-def _word(entry: Any, who: str, name: str) -> str:
+def _word(entry: Any, name: str) -> str:
     """An entry as a CSV file would spell it."""
     if isinstance(entry, str):
         return entry.strip()
@@ -258,32 +245,29 @@ def _word(entry: Any, who: str, name: str) -> str:
     if isinstance(entry, bytes):
         return entry.decode(errors="replace").strip()
     raise DataTypeError(
-        who,
-        needs="columns of numbers, text or dates",
+        "columns of numbers, text or dates",
         got=f"{type(entry).__name__} in {name!r}: argument must be a string or a number",
         todo="Encode or drop such columns first.",
     )
 
 
-def labels_of(table: Any, name: str, who: str) -> Array:
+def labels_of(table: Any, name: str) -> Array:
     """The labels in a column of a table."""
-    names, columns, _ = _columns(table, who)
+    names, columns, _ = _columns(table)
     if name not in names:
         raise DataError(
-            who,
-            needs=f"a label column named {name!r}",
+            f"a label column named {name!r}",
             got=f"{listed(names)}",
             todo=f"{meant(name, names)}Pass the name of a column, or one label for each row.",
         )
     if names.count(name) > 1:
-        check_names("the table", names, who)
+        check_names("the table", names)
     column = columns[names.index(name)]
     entries = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     missing = sum(map(is_none, entries.tolist()))
     if missing:
         raise DataError(
-            who,
-            needs="a label in every row",
+            "a label in every row",
             got=f"{missing} missing in {name!r}",
             todo="Drop the rows without a label first.",
         )

@@ -98,8 +98,8 @@ def gathered(
     With ``strict=False`` the block is empty if a column of numbers has text; such columns are in
     ``file.non_numeric``.
     """
-    numbers = _Growing(list(kinds).count("number"), np.float64, options.who)
-    codes = _Growing(list(kinds).count("category"), np.int32, options.who)
+    numbers = _Growing(list(kinds).count("number"), np.float64)
+    codes = _Growing(list(kinds).count("category"), np.int32)
     words: list[dict[str, int]] = [{} for _ in range(codes.width)]
     labels: list[Array] = []
     for block in file.blocks(kinds, strict=strict):
@@ -124,8 +124,8 @@ def gathered(
 class _Growing:
     """An array to which rows are appended; it is resized in place by the factor `GROWTH_FACTOR`."""
 
-    def __init__(self, width: int, kind: Any, who: str) -> None:
-        self.width, self.used, self.who = width, 0, who
+    def __init__(self, width: int, kind: Any) -> None:
+        self.width, self.used = width, 0
         self._array: Array = np.empty((0, width), kind)
 
     def add(self, rows: Array) -> None:
@@ -135,7 +135,7 @@ class _Growing:
             capacity = max(wanted, int(GROWTH_FACTOR * self._array.shape[0]))
             size = (capacity - self._array.shape[0]) * self.width * self._array.itemsize
             rows_of = f"{wanted:,} rows of {self.width:,} columns and more"
-            check_memory(self.who, size, rows_of, todo=IN_PARTS)
+            check_memory(size, rows_of, todo=IN_PARTS)
             self._array.resize((capacity, self.width), refcheck=False)
         self._array[self.used : wanted] = rows
         self.used = wanted

@@ -47,9 +47,9 @@ class Note(NamedTuple):
     option: str | Option | tuple[()] = ()
     warns: bool = True
 
-    def warning(self, who: str) -> DataWarning:
-        """The note as a warning of the function ``who``."""
-        return DataWarning(who, does=self.does, todo=self.todo, option=self.option)
+    def warning(self) -> DataWarning:
+        """The note as a warning."""
+        return DataWarning(does=self.does, todo=self.todo, option=self.option)
 
 
 def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
@@ -62,8 +62,7 @@ def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
         absent = [column for column in options.columns if column not in set(file.names)]
         if absent:
             raise DataError(
-                options.who,
-                needs=f"columns that are in {name}",
+                f"columns that are in {name}",
                 got=f"{listed(absent)}",
                 todo=f"Choose among {listed(file.names)}.",
             )
@@ -90,12 +89,11 @@ def _apply_options(file: TableFile, kinds: list[str], options: ReadOptions, name
         for column in columns:
             if column not in places:
                 raise DataError(
-                    options.who,
-                    needs=f"columns that are in {name} for {{option}}",
+                    f"columns that are in {name} for {{option}}",
                     got=f"{column!r}",
                     todo=_one_each(column, places)
                     or f"{meant(column, file.names)}Choose among {listed(file.names)}.",
-                    option=(Option(option, bare=True), Option(option, column.split(","))),
+                    option=(option, Option(option, column.split(","))),
                 )
             kinds[places[column]] = kind
 
@@ -241,16 +239,14 @@ def infer(
             c += 1
     if not stats.rows or not columns:
         raise DataError(
-            options.who,
-            needs="some rows and columns",
+            "some rows and columns",
             got=f"{stats.rows} rows of {len(columns)} columns besides the label in {name}",
             todo="Drop fewer columns." if stats.rows and options.drop else "Check the file.",
         )
     words = [column.name for column in columns if column.kind == "category"]
     if words and options.categorical == "refuse":
         raise DataError(
-            options.who,
-            needs="columns of numbers",
+            "columns of numbers",
             got=f"text in {listed(words)} of {name}",
             todo="Pass {option} or 'hash', or choose other columns.",
             option=Option("categorical", "one_hot"),
@@ -265,15 +261,10 @@ def infer(
         advice = "Fill or drop them first."
         if options.missing == "refuse":
             advice = "Pass {option} with a rule, such as 'mean', or fill or drop them first."
-        refuse_missing(refused, name, options.who, advice=advice, option="missing")
+        refuse_missing(refused, name, advice=advice, option="missing")
     schema = Schema.of(columns, file.label)
     if not schema.n_features:
-        raise DataError(
-            options.who,
-            needs="a column with values",
-            got=f"none in {name}",
-            todo="Check the file.",
-        )
+        raise DataError("a column with values", got=f"none in {name}", todo="Check the file.")
     return schema, tuple(summary)
 
 
@@ -351,8 +342,7 @@ def _date_or_amount(
     if not known.size:
         what = "dates of that pattern" if column.kind == "date" else "amounts"
         raise DataError(
-            options.who,
-            needs=f"{what} in column {column.name!r}",
+            f"{what} in column {column.name!r}",
             got=f"{next(iter(words), 'nothing')!r}",
             todo="Correct {option}.",
             option=Option("date" if column.kind == "date" else "as_number", bare=True),

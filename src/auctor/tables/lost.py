@@ -85,14 +85,12 @@ def lost_rows(lost: Mapping[str, Lost]) -> dict[str, dict[str, int]]:
 
 
 def lost_warnings(
-    who: str, lost: Mapping[str, Lost], rows: int, of: str = "training", *, unseen: bool = True
+    lost: Mapping[str, Lost], rows: int, of: str = "training", *, unseen: bool = True
 ) -> Iterator[DataWarning]:
     """Warnings of values that cannot be used.
 
     Parameters
     ----------
-    who : str
-        The function or command that read the rows.
     lost : mapping
         Counts by column.
     rows : int
@@ -105,18 +103,17 @@ def lost_warnings(
     Examples
     --------
     >>> city = Column("city", "category", levels=("Oslo", "Rome"))
-    >>> for warning in lost_warnings("auctor predict", {"city": Lost(city, 3, 99, "Bonn")}, 100):
+    >>> for warning in lost_warnings({"city": Lost(city, 3, 99, "Bonn")}, 100):
     ...     print(warning)
-    auctor predict treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with categorical='hash' to use categories that appear later.
+    auctor treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with categorical='hash' to use categories that appear later.
     >>> sold = Column("sold", "date", fill=18000.0)
-    >>> for warning in lost_warnings("auctor predict", {"sold": Lost(sold, 9, 9, "31/12/2020")}, 9):
+    >>> for warning in lost_warnings({"sold": Lost(sold, 9, 9, "31/12/2020")}, 9):
     ...     print(warning)
-    auctor predict takes values that it cannot read as missing; got 9 of 9 values of 'sold' such as '31/12/2020', where the model has dates year-month-day. Write them as in training, or pass unreadable='refuse' to refuse such rows.
+    auctor takes values that it cannot read as missing; got 9 of 9 values of 'sold' such as '31/12/2020', where the model has dates year-month-day. Write them as in training, or pass unreadable='refuse' to refuse such rows.
     """  # noqa: E501
     bad = [str(one) for one in lost.values() if one.unreadable]
     if bad:
         yield DataWarning(
-            who,
             does="takes values that it cannot read as missing",
             got=listed(bad),
             todo=f"Write them as in {of}, or pass {{option}} to refuse such rows.",
@@ -129,7 +126,6 @@ def lost_warnings(
     ]
     if unseen and new:
         yield DataWarning(
-            who,
             does=f"treats categories that {of} did not have as no category",
             got=listed(new),
             todo="Train with {option} to use categories that appear later.",
@@ -137,13 +133,12 @@ def lost_warnings(
         )
 
 
-def refuse_lost(who: str, lost: Mapping[str, Lost], name: Any) -> None:
+def refuse_lost(lost: Mapping[str, Lost], name: Any) -> None:
     """Raise `DataError` if a column has values that cannot be read."""
     bad = [str(one) for one in lost.values() if one.unreadable]
     if bad:
         raise DataError(
-            who,
-            needs="values that the model can read",
+            "values that the model can read",
             got=f"{listed(bad)}, in {name}",
             todo="Write them as in training, or leave fields empty that have no value.",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError, speaks
 from auctor.tables.schema import Schema
 
 #: Default rows per chunk: 6.5 MB for a table of 100 columns of 8-byte numbers. Set by hand; smaller
@@ -61,8 +61,6 @@ class ReadOptions:
 
     Parameters
     ----------
-    who : str
-        Name used in error messages.
     format : str
         Name of a format, or "auto".
     n_threads : int, optional
@@ -92,7 +90,6 @@ class ReadOptions:
         be numbers.
     """
 
-    who: str
     format: str = "auto"
     n_threads: int | None = None
     chunk_rows: int = CHUNK_ROWS
@@ -116,20 +113,21 @@ class ReadOptions:
     unreadable: str = "warn"
     sample_rows: int = 0
 
+    @speaks
     def __post_init__(self) -> None:
-        check_int(self.who, "chunk_rows", self.chunk_rows, low=1)
-        check_int(self.who, "buckets", self.buckets, low=1)
+        check_int("chunk_rows", self.chunk_rows, low=1)
+        check_int("buckets", self.buckets, low=1)
         if self.n_features is not None:
-            check_int(self.who, "n_features", self.n_features, low=1)
-        check_choice(self.who, "categorical", self.categorical, CATEGORICAL)
-        check_int(self.who, "sample_rows", self.sample_rows, low=0)
+            check_int("n_features", self.n_features, low=1)
+        check_choice("categorical", self.categorical, CATEGORICAL)
+        check_int("sample_rows", self.sample_rows, low=0)
         missing = (*MISSING, SKIP) if self.sample_rows else MISSING
-        check_choice(self.who, "missing", self.missing, missing)
-        check_choice(self.who, "decimal", self.decimal, (".", ","))
-        _check_yes_no(self.who, "zero_based", self.zero_based)
-        _check_yes_no(self.who, "header", self.header)
-        check_choice(self.who, "unreadable", self.unreadable, UNREADABLE)
-        _check_delimiter(self.who, self.delimiter)
+        check_choice("missing", self.missing, missing)
+        check_choice("decimal", self.decimal, (".", ","))
+        _check_yes_no("zero_based", self.zero_based)
+        _check_yes_no("header", self.header)
+        check_choice("unreadable", self.unreadable, UNREADABLE)
+        _check_delimiter(self.delimiter)
 
     def by_schema(self, schema: Schema | None, *, labelled: bool = True) -> ReadOptions:
         """The same options for rows that a schema describes, or whose columns are read as text.
@@ -138,7 +136,6 @@ class ReadOptions:
         how they are encoded.
         """
         return ReadOptions(
-            self.who,
             format=self.format,
             n_threads=self.n_threads,
             chunk_rows=self.chunk_rows,
@@ -177,19 +174,18 @@ class ReadOptions:
         return max(1, min(self.chunk_rows, CHUNK_ENTRIES // max(1, n_fields)))
 
 
-def _check_yes_no(who: str, name: str, value: bool | str) -> None:
+def _check_yes_no(name: str, value: bool | str) -> None:
     """Refuse a value other than True, False and "auto"."""
     if not isinstance(value, bool) and not (isinstance(value, str) and value == "auto"):
         raise ParameterError(
-            who,
-            needs="{option} to be True, False or 'auto'",
+            "{option} to be True, False or 'auto'",
             got=f"{value!r}",
             todo="Pass one of these.",
-            option=Option(name, bare=True),
+            option=name,
         )
 
 
-def _check_delimiter(who: str, delimiter: str | None) -> None:
+def _check_delimiter(delimiter: str | None) -> None:
     """Refuse a delimiter that is not one ASCII character, or is a quote or a line end."""
     if delimiter is not None and (
         not isinstance(delimiter, str)
@@ -198,9 +194,8 @@ def _check_delimiter(who: str, delimiter: str | None) -> None:
         or delimiter in '"\r\n'
     ):
         raise ParameterError(
-            who,
-            needs="{option} to be one ASCII character",
+            "{option} to be one ASCII character",
             got=f"{delimiter!r}",
             todo="Pass ',' or ';'.",
-            option=Option("delimiter", bare=True),
+            option="delimiter",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as, warn
 from auctor.core.memory import enough_memory
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
@@ -27,8 +26,6 @@ from auctor.tables.source import Source
 from auctor.tables.stats import ColumnStats
 from auctor.tables.stream import check_file, check_unnamed
 from auctor.tables.svmlight_matrix import svmlight_matrix
-
-WHO = "read_table"
 
 
 class Table(NamedTuple):
@@ -53,6 +50,7 @@ class Table(NamedTuple):
     lost: Mapping[str, Lost] = MappingProxyType({})
 
 
+@speaks_as("read_table")
 def read_table(
     source: Any,
     format: str = "auto",
@@ -147,7 +145,6 @@ def read_table(
     ('age', 'city=Oslo', 'city=Rome')
     """
     options = ReadOptions(
-        WHO,
         format=format,
         chunk_rows=CHUNK_ROWS,
         n_threads=n_threads,
@@ -171,35 +168,30 @@ def read_table(
         unreadable=unreadable,
     )
     table = read_file(source, options, dtype=dtype)
-    for warning in lost_warnings(WHO, table.lost, table.matrix.shape[0], unseen=False):
-        warnings.warn(warning, stacklevel=2)
+    for warning in lost_warnings(table.lost, table.matrix.shape[0], unseen=False):
+        warn(warning)
     return table
 
 
 def read_file(source: Any, options: ReadOptions, *, dtype: npt.DTypeLike | None = None) -> Table:
     """Read a file into memory as the options say; see `read_table`."""
-    who = options.who
-    check_format(who, options.format)
+    check_format(options.format)
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(
-            who,
-            needs="{option} to be float64 or float32",
-            got=kind,
-            todo="Pass one of these.",
-            option=Option("dtype", bare=True),
+            "{option} to be float64 or float32", got=kind, todo="Pass one of these.", option="dtype"
         )
-    check_file(who, source)
-    file = Source(source, who)
+    check_file(source)
+    file = Source(source)
     notes: list[Note] = []
     try:
-        found = format_to_read(options.format, file.name, who)
-        with enough_memory(who, file.name, todo=IN_PARTS):
+        found = format_to_read(options.format, file.name)
+        with enough_memory(file.name, todo=IN_PARTS):
             return read_source(file, found, options, notes, kind)
     finally:  # notes are given even if reading fails
         file.close()
         for note in notes:
-            warnings.warn(note.warning(who), stacklevel=3)
+            warn(note.warning())
 
 
 def read_source(
@@ -241,8 +233,7 @@ def _unnamed(
     """A table of sparse rows without column names; ``first`` is the first index of svmlight."""
     if options.columns is not None:
         raise ParameterError(
-            options.who,
-            needs="a file with column names to choose columns by name",
+            "a file with column names to choose columns by name",
             got=name,
             todo="Drop {option}.",
             option="columns",
@@ -257,7 +248,6 @@ def _unnamed(
             refuse_missing(
                 {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
                 name,
-                options.who,
                 advice="Pass {option}, or fill or drop them first.",
                 option=Option("missing", "zero"),
             )
@@ -287,7 +277,7 @@ def encode_table(
         raise _no_rows(name, options)
     if options.schema is not None:
         refuses = options.unreadable == "refuse"
-        encode = Encoder(options.schema, file, name, options.who, refuses=refuses)
+        encode = Encoder(options.schema, file, name, refuses=refuses)
         whole, stats = gathered(file, encode.kinds, options), ColumnStats()
         stats.add(encode.with_dates(whole))
         encode.lost = {}  # which `encode` counts again
@@ -299,7 +289,7 @@ def encode_table(
         )
     else:
         whole, schema, summary = find_schema(file, name, options, notes, labels)
-        encode = Encoder(schema, file, name, options.who)
+        encode = Encoder(schema, file, name)
     if not whole.n_rows:
         raise _no_rows(name, options)
     finished = _finished(whole.labels, name, options)
@@ -308,12 +298,12 @@ def encode_table(
     if options.schema is None:
         notes += note_unreadable(encode.lost, name)
     elif options.unreadable == "refuse":
-        refuse_lost(options.who, encode.lost, name)
+        refuse_lost(encode.lost, name)
     return Table(matrix, finished, encode.schema, summary, encode.lost)
 
 
 def _no_rows(name: str, options: ReadOptions) -> DataError:
-    return DataError(options.who, needs="some rows", got=f"none in {name}", todo="Check the file.")
+    return DataError("some rows", got=f"none in {name}", todo="Check the file.")
 
 
 def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | None:
@@ -326,8 +316,7 @@ def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | 
             return None
         if missing:
             raise DataError(
-                options.who,
-                needs="a label in every row",
+                "a label in every row",
                 got=f"{missing} missing in {name}",
                 todo="Drop the rows without a label first.",
             )

@@ -86,8 +86,7 @@ class Text:
             found = len(self.record(row))
             if found != wanted:
                 raise DataError(
-                    self.file.options.who,
-                    needs=f"{wanted} fields in each line",
+                    f"{wanted} fields in each line",
                     got=f"{found} in {self.place(row)}",
                     todo="Correct the line or the delimiter.",
                 )
@@ -97,8 +96,7 @@ class Text:
         start = max(self.text.rfind(b"\n", 0, where) + 1, where - 20)
         line = self.lines_before + line_ends(self.text, where) + 1
         raise DataError(
-            self.file.options.who,
-            needs="UTF-8 text",
+            "UTF-8 text",
             got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
             todo="Save it again as CSV in UTF-8, or convert it with iconv -f cp1252 -t utf-8.",
         )

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import ParameterError
+from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.types import Array
 from auctor.tables.formats import format_of
@@ -27,13 +27,13 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 FORMATS = (*DELIMITERS, "parquet", "npy")
 
 
+@speaks_as("write_columns")
 def write_columns(
     path: AnyPath,
     names: list[str],
     chunks: Iterable[list[Array]],
     *,
     format: str = "auto",
-    who: str = "write_columns",
 ) -> None:
     r"""Write columns to a file; CSV and Parquet hold one chunk in memory at a time.
 
@@ -49,8 +49,6 @@ def write_columns(
         The columns of some rows, and of the rows after them.
     format : {"auto", "csv", "tsv", "parquet", "npy"}
         "auto" chooses by the name of the file.
-    who : str
-        Name used in error messages.
 
     Examples
     --------
@@ -62,16 +60,16 @@ def write_columns(
     'id,score\n7,0.5\n8,1.0\n'
     """
     found = format_of(str(path).lower()) if format == "auto" else format
-    check_choice(who, "format", found, FORMATS)
-    with packed_file(path, found, who) as file:
+    check_choice("format", found, FORMATS)
+    with packed_file(path, found) as file:
         if found in DELIMITERS:
             for text in delimited_text(names, chunks, DELIMITERS[found]):
                 file.write(text.encode())
         elif found == "npy":
-            _write_npy(file, names, chunks, who)
+            _write_npy(file, names, chunks)
         else:
             parts = (RowBatch(columns, None) for columns in chunks)
-            WRITERS[found](file, parts, Names(names, ""), who)
+            WRITERS[found](file, parts, Names(names, ""))
 
 
 def delimited_text(
@@ -88,14 +86,13 @@ def delimited_text(
         buffer.truncate()
 
 
-def _write_npy(file: BinaryIO, names: list[str], chunks: Iterable[list[Array]], who: str) -> None:
+def _write_npy(file: BinaryIO, names: list[str], chunks: Iterable[list[Array]]) -> None:
     """Write an (n,) or (n, columns) array; it is in memory as a whole, as its header needs n."""
     parts = []
     for columns in chunks:
         if len(columns) > 1 and any(column.dtype.kind not in "iufb" for column in columns):
             raise ParameterError(
-                who,
-                needs="columns of numbers to write several into a .npy file",
+                "columns of numbers to write several into a .npy file",
                 got=f"{', '.join(names)}",
                 todo="Write one of them, or use CSV or Parquet.",
             )

@@ -201,6 +201,5 @@ def _check(good: bool, got: str) -> None:
 
 
 def _broken(got: str) -> DataError:
-    return DataError(
-        "Schema", needs="the JSON that to_json writes", got=got, todo="Save the model again."
-    )
+    todo = "Save the model again."
+    return DataError("the JSON that to_json writes", got=got, todo=todo, part="Schema")

@@ -28,7 +28,6 @@ try:
 except ImportError:  # Windows, where two writers of one folder are found when they end
     fcntl = None  # type: ignore[assignment]
 
-WHO = "write_shards"
 #: Most different labels; with more, the column is probably a number to predict, not a class.
 MOST_LABELS = 100
 
@@ -42,7 +41,7 @@ class WrittenShards(NamedTuple):
     labels: tuple[Any, ...]
 
 
-@speaks_as(WHO)
+@speaks_as("write_shards")
 def write_shards(
     source: Any,
     folder: AnyPath,
@@ -65,9 +64,10 @@ def write_shards(
     **options
         Options of `open_stream`, such as ``label``.
     """
-    return shard_rows(source, folder, ReadOptions(WHO, **options), shard_bytes=shard_bytes)
+    return shard_rows(source, folder, ReadOptions(**options), shard_bytes=shard_bytes)
 
 
+@speaks_as("write_shards")
 def shard_rows(
     source: Any, folder: AnyPath, options: ReadOptions, *, shard_bytes: int = SHARD_BYTES
 ) -> WrittenShards:
@@ -75,9 +75,7 @@ def shard_rows(
     target = Path(folder)
     if target.exists():
         raise DataError(
-            "a new folder",
-            got=f"{target}, which exists",
-            todo="Remove it, or pass another name.",
+            "a new folder", got=f"{target}, which exists", todo="Remove it, or pass another name."
         )
     if not target.parent.is_dir():
         raise DataError("an existing folder to write in", got=target.parent, todo="Create it.")
@@ -259,7 +257,7 @@ def _chunks(source: Any, options: ReadOptions) -> Iterator[Chunk]:
     if hasattr(source, "__arrow_c_stream__"):
         from auctor.core.optional import require
 
-        arrow = require("pyarrow", extra="cli", who=WHO)
+        arrow = require("pyarrow", extra="cli")
         return _of_tables(arrow.RecordBatchReader.from_stream(source), options)
     return stream_rows(source, options)
 

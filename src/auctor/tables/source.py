@@ -21,7 +21,6 @@ from auctor.core.optional import require
 
 T = TypeVar("T")
 
-WHO = "open_stream"
 
 #: Bytes of text that are read at a time, 1 MiB: small enough for the cache, large enough that the
 #: cost per read does not matter. Set by hand.
@@ -57,13 +56,10 @@ class Source:
     Parameters
     ----------
     origin : path, file object or "-"
-    who : str
-        Name used in error messages.
     """
 
-    def __init__(self, origin: Any, who: str = WHO) -> None:
+    def __init__(self, origin: Any) -> None:
         self.live = isinstance(origin, str) and origin == "-"
-        self.who = who
         self.path: str | None = None
         self._closes = False
         self._start = 0
@@ -72,7 +68,7 @@ class Source:
             self._raw = _standard_input()
         elif isinstance(origin, str | os.PathLike):
             self.name = self.path = os.fspath(origin)
-            self._raw = _open_file(self.path, who)
+            self._raw = _open_file(self.path)
             self._closes = True
         else:
             self.name = str(getattr(origin, "name", type(origin).__name__))
@@ -107,8 +103,7 @@ class Source:
         except OSError as error:
             copy.close()
             raise DataError(
-                self.who,
-                needs=f"to write a temporary copy of {self.name}",
+                f"to write a temporary copy of {self.name}",
                 got=f"{error.strerror or error}",
                 todo="Free some space, or pass a file.",
             ) from error
@@ -165,8 +160,7 @@ class Source:
             pending += len(data) - cut
             if pending > LONGEST_LINE:
                 raise DataError(
-                    self.who,
-                    needs="lines of text",
+                    "lines of text",
                     got=f"more than {LONGEST_LINE} bytes without a line end in {self.name}",
                     todo="Check the format.",
                 )
@@ -179,8 +173,7 @@ class Source:
             return cast(bytes, file.read1(size) if some else file.read(size))
         except (EOFError, OSError, lzma.LZMAError, zlib.error, _zstd_error()) as error:
             raise DataError(
-                self.who,
-                needs="a file that can be read to its end",
+                "a file that can be read to its end",
                 got=f"{error} in {self.name}",
                 todo="Check that it is complete.",
             ) from error
@@ -190,8 +183,7 @@ class Source:
         for magic, (kind, format) in OTHERS.items():
             if head.startswith(magic):
                 raise DataError(
-                    self.who,
-                    needs="UTF-8 text, as the name or the format says",
+                    "UTF-8 text, as the name or the format says",
                     got=f"{self.name}, {kind}",
                     todo="Pass {option}." if format else "Save the table as CSV in UTF-8 first.",
                     option=Option("format", format),
@@ -208,7 +200,7 @@ class Source:
         if kind == "xz":
             return lzma.LZMAFile(whole)
         if kind == "zst":
-            zstandard = require("zstandard", extra="cli", who=f"{self.who} of {self.name}")
+            zstandard = require("zstandard", extra="cli", to=f"read {self.name}")
             return io.BufferedReader(_Zstandard(zstandard.ZstdDecompressor(), whole), READ_BYTES)
         return whole
 
@@ -315,12 +307,11 @@ def shown(token: bytes) -> str:
     return repr(text + "..." if len(token) > 40 else text)
 
 
-def _open_file(path: str, who: str) -> BinaryIO:
+def _open_file(path: str) -> BinaryIO:
     """Open a file; refuses a folder and a file that cannot be read."""
     if os.path.isdir(path):
         raise DataError(
-            who,
-            needs="a file",
+            "a file",
             got=f"the folder {path}",
             todo="Pass a file of it; shards are read by train, predict, evaluate and open_stream.",
         )
@@ -328,10 +319,7 @@ def _open_file(path: str, who: str) -> BinaryIO:
         return open(path, "rb")
     except OSError as error:
         raise DataError(
-            who,
-            needs="a file it can read",
-            got=f"{path}: {error.strerror or error}",
-            todo="Check the path.",
+            "a file it can read", got=f"{path}: {error.strerror or error}", todo="Check the path."
         ) from error
 
 

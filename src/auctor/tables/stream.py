@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError, speaks_as, warn
 from auctor.core.memory import enough_memory
 from auctor.data.coerce import as_matrix, feature_names
 from auctor.tables.arrays import npz_chunks
@@ -24,7 +23,7 @@ from auctor.tables.infer import Note
 from auctor.tables.lost import Lost, add_lost, lost_warnings, refuse_lost
 from auctor.tables.options import CHUNK_ROWS, SKIP, ReadOptions
 from auctor.tables.schema import Schema
-from auctor.tables.source import WHO, Source, read_ahead
+from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import Indices, svmlight_chunks
 
 #: Chunks that are read ahead of the learner: one that is ready, and one for the reader to fill.
@@ -34,6 +33,7 @@ _FEWER = "Pass fewer rows per chunk, or fewer columns."
 Reader = Callable[[Source, ReadOptions, Indices], Iterator[Chunk]]
 
 
+@speaks_as("open_stream")
 def open_stream(
     source: Any,
     format: str = "auto",
@@ -121,7 +121,6 @@ def open_stream(
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]
     """
     options = ReadOptions(
-        WHO,
         format=format,
         chunk_rows=chunk_rows,
         label=label,
@@ -155,13 +154,13 @@ def _warned(chunks: Iterator[Chunk], sampled: bool) -> Iterator[Chunk]:
         rows += chunk.n_rows
         yield chunk
     of = "the first rows" if sampled else "training"
-    for warning in lost_warnings(WHO, lost, rows, of, unseen=False):
-        warnings.warn(warning, stacklevel=2)
+    for warning in lost_warnings(lost, rows, of, unseen=False):
+        warn(warning)
 
 
 def stream_rows(source: Any, options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of rows, read as the options say; see `open_stream`."""
-    check_format(options.who, options.format)
+    check_format(options.format)
     return _numbered(_parts(source), options)
 
 
@@ -173,8 +172,7 @@ def _parts(source: Any) -> Iterable[Any]:
         return (source,)
     if not isinstance(source, Iterable):
         raise DataError(
-            WHO,
-            needs="a path, '-', a file or an iterable of (X, y)",
+            "a path, '-', a file or an iterable of (X, y)",
             got=f"{type(source).__name__}",
             todo="Pass one of these.",
         )
@@ -186,14 +184,11 @@ def is_file(part: Any) -> bool:
     return isinstance(part, str | os.PathLike) or hasattr(part, "read")
 
 
-def check_file(who: str, source: Any) -> None:
+def check_file(source: Any) -> None:
     """Raise ``DataError`` unless an object is a path or an open file."""
     if not is_file(source):
         raise DataError(
-            who,
-            needs="a path, '-' or a file",
-            got=f"{type(source).__name__}",
-            todo="Pass one of these.",
+            "a path, '-' or a file", got=f"{type(source).__name__}", todo="Pass one of these."
         )
 
 
@@ -212,8 +207,7 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
             chunks = _pair_chunks(part)
         else:
             raise ParameterError(
-                WHO,
-                needs="files to use a schema",
+                "files to use a schema",
                 got=f"{type(part).__name__}",
                 todo="Drop {option}.",
                 option="schema",
@@ -226,27 +220,26 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
             add_lost(lost, chunk.lost or {})
             rows += chunk.n_rows
     if options.unreadable == "refuse":  # all categories of a column are known only now
-        refuse_lost(options.who, lost, "the stream")
+        refuse_lost(lost, "the stream")
     if not rows:
-        raise DataError(WHO, needs="some rows", got="an empty stream", todo="Check the source.")
+        raise DataError("some rows", got="an empty stream", todo="Check the source.")
 
 
 def _file_chunks(part: Any, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
     """Chunks of one file, read ahead in a thread."""
-    source = Source(part, options.who)
+    source = Source(part)
     try:
-        found = format_to_read(options.format, source.name, options.who)
+        found = format_to_read(options.format, source.name)
         if options.sample_rows and options.schema is None and found in TABLES:
             options = _sampled(source, found, options)
         elif found == "svmlight" and options.missing not in ("auto", "refuse", SKIP):
             raise ParameterError(
-                options.who,
-                needs="a table with columns to fill missing values",
+                "a table with columns to fill missing values",
                 got=source.name,
                 todo="Pass {option} or 'skip'.",
                 option=Option("missing", "refuse"),
             )
-        with enough_memory(options.who, source.name, todo=_FEWER):
+        with enough_memory(source.name, todo=_FEWER):
             chunks = READERS[found](source, options, indices)
             yield from read_ahead(chunks, CHUNKS_AHEAD, wait=not source.live)
     finally:
@@ -264,7 +257,7 @@ def _sampled(source: Source, format: str, options: ReadOptions) -> ReadOptions:
             options = replace(options, schema=schema, header=file.named)
     finally:
         for note in notes:
-            warnings.warn(note.warning(WHO), stacklevel=2)
+            warn(note.warning())
     source.replay()
     return options
 
@@ -285,9 +278,7 @@ def _table_chunks(
     elif file.names:
         skips = options.missing == SKIP
         refuses = options.unreadable == "refuse"
-        encode = Encoder(
-            schema, file, source.name, options.who, keeps_missing=skips, refuses=refuses
-        )
+        encode = Encoder(schema, file, source.name, keeps_missing=skips, refuses=refuses)
         for block in file.blocks(encode.kinds):
             labels = _labels(block.labels, block.n_rows)
             encode.lost = {}  # counted for each chunk
@@ -320,8 +311,7 @@ def check_unnamed(schema: Schema) -> None:
     """Refuse sparse rows without names for a schema with categories."""
     if any(column.kind == "category" for column in schema.columns):
         raise DataError(
-            WHO,
-            needs="the named columns of the schema",
+            "the named columns of the schema",
             got="rows of index:value pairs",
             todo="Pass a file with columns, such as CSV or Parquet.",
         )
@@ -338,8 +328,7 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
         return
     if not isinstance(part, tuple | list) or len(part) != 2:
         raise DataError(
-            WHO,
-            needs="pairs (X, y) or files",
+            "pairs (X, y) or files",
             got=f"{type(part).__name__}",
             todo="Yield a matrix and its labels.",
         )
@@ -347,11 +336,10 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
     labels = np.asarray(y)
     if not labels.size:
         return
-    matrix = as_matrix(X, who=WHO, finite=False)
+    matrix = as_matrix(X, finite=False)
     if labels.shape != (matrix.shape[0],):
         raise DataError(
-            WHO,
-            needs="one label per row",
+            "one label per row",
             got=f"shape {labels.shape} for {matrix.shape[0]} rows",
             todo="Yield X and y of equal length.",
         )
@@ -368,7 +356,7 @@ def same_columns(
     differs = [name for name in (*known, *found) if (name in known) != (name in found)]
     got = f"a difference in {', '.join(differs[:5])}" if differs else "another order"
     raise DataError(
-        WHO, needs="the same columns in every part", got=got, todo="Select the same columns first."
+        "the same columns in every part", got=got, todo="Select the same columns first."
     )
 
 

@@ -235,8 +235,7 @@ class SvmlightParser:
         token = re.compile(rb"[^\s#]*").match(self.text, where)
         got = shown(token[0] if token else b"")
         raise DataError(
-            self.options.who,
-            needs=wanted,
+            wanted,
             got=f"{got} in {name}, {place(self.text, where, lines_before)}",
             todo=advice,
             option=_OPTIONS.get(advice, ()),

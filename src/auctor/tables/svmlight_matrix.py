@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.memory import check_memory
 from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import CompressedRows, join_compressed
@@ -30,6 +30,7 @@ BLOCKS_PER_THREAD = 2
 _MARGIN = 1.02
 
 
+@speaks_as("read_svmlight")
 def read_svmlight(
     source: Any,
     *,
@@ -70,7 +71,7 @@ def read_svmlight(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
     """
-    options = ReadOptions("read_svmlight", n_features=n_features, zero_based=zero_based)
+    options = ReadOptions(n_features=n_features, zero_based=zero_based)
     matrix, labels, _ = svmlight_matrix(source, options, dtype, n_threads)
     return matrix, labels
 
@@ -85,14 +86,10 @@ def svmlight_matrix(
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(
-            options.who,
-            needs="{option} to be float64 or float32",
-            got=kind,
-            todo="Pass one of these.",
-            option=Option("dtype", bare=True),
+            "{option} to be float64 or float32", got=kind, todo="Pass one of these.", option="dtype"
         )
     threads = available_threads(n_threads)
-    file = source if isinstance(source, Source) else Source(source, options.who)
+    file = source if isinstance(source, Source) else Source(source)
     try:
         whole = _MatrixBuilder(file, options, kind, threads)
         whole.read()
@@ -123,12 +120,7 @@ class _MatrixBuilder:
             while texts := list(islice(blocks, batch)):
                 self._add(texts)
         if not self.rows:
-            raise DataError(
-                self.options.who,
-                needs="some rows",
-                got=f"none in {self.source.name}",
-                todo="Check the file.",
-            )
+            raise DataError("some rows", got=f"none in {self.source.name}", todo="Check the file.")
         for array, size in ((self.values, self.entries), (self.indices, self.entries),
                             (self.labels, self.rows), (self.indptr, self.rows + 1)):  # fmt: skip
             array.resize(size, refcheck=False)
@@ -193,7 +185,7 @@ class _MatrixBuilder:
         size = int(entries * share) * (self.values.itemsize + self.indices.itemsize)
         size -= self.values.nbytes + self.indices.nbytes
         what = f"{entries:,} entries of {self.source.name} and more"
-        check_memory(self.options.who, size, what, todo=IN_PARTS)
+        check_memory(size, what, todo=IN_PARTS)
         self.values = _grown(self.values, int(entries * share), first)
         self.indices = _grown(self.indices, int(entries * share), first)
         self.labels = _grown(self.labels, int(rows * share), first)

@@ -23,25 +23,22 @@ def columns_as_text(
     columns : sequence of str
     options : ReadOptions
     """
-    who = options.who
     if path == "-":
         raise ParameterError(
-            who,
-            needs="a file, which it reads a second time for the columns to keep",
+            "a file, which it reads a second time for the columns to keep",
             got="standard input",
             todo="Write the rows to a file first.",
         )
-    source = Source(path, who)
+    source = Source(path)
     try:
-        kind = format_to_read(options.format, source.name, who)
+        kind = format_to_read(options.format, source.name)
         source.keep()
         opened = TABLES[kind](source, options) if kind in TABLES else None
         names = () if opened is None else opened.names
         absent = [name for name in columns if name not in names]
         if opened is None or absent:
             raise DataError(
-                who,
-                needs=f"the columns to keep in {source.name}",
+                f"the columns to keep in {source.name}",
                 got=f"none named {listed(absent)}",
                 todo=f"Choose among {listed(names)}." if names else "Pass a table with names.",
             )

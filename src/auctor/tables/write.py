@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.files import AnyPath, replacing
 from auctor.core.optional import require
 from auctor.core.types import Array
@@ -33,6 +33,7 @@ from auctor.tables.source import READ_BYTES
 MOST_DENSE_COLUMNS = 20_000
 
 
+@speaks_as("write_table")
 def write_table(
     path: AnyPath,
     matrix: Any,
@@ -67,24 +68,21 @@ def write_table(
     >>> path.read_text()
     'label,a,b\nyes,1.5,2\n'
     """
-    who = "write_table"
-    matrix = as_matrix(matrix, who=who, finite=False)
+    matrix = as_matrix(matrix, finite=False)
     if not is_dense(matrix):
         matrix = matrix.tocsr()
     n, d = matrix.shape
     known = None if labels is None else np.asarray(labels)
     if known is not None and known.shape != (n,):
         raise DataError(
-            who,
-            needs="one label per row",
+            "one label per row",
             got=f"shape {known.shape} for {n} rows",
             todo="Pass as many labels as rows.",
         )
-    names = None if columns is None else check_names(str(path), list(columns), who)
+    names = None if columns is None else check_names(str(path), list(columns))
     if names is not None and len(names) != d:
         raise DataError(
-            who,
-            needs="one name per column",
+            "one name per column",
             got=f"{len(names)} for {d} columns",
             todo="Pass one name for each column.",
         )
@@ -94,24 +92,22 @@ def write_table(
         )
         for low in range(0, n, CHUNK_ROWS)
     )
-    write_parts(path, parts, Names(names, free_name(names or ())), format, who)
+    write_parts(path, parts, Names(names, free_name(names or ())), format)
 
 
-def write_parts(
-    path: AnyPath, parts: Iterator[RowBatch], names: Names, format: str, who: str
-) -> None:
+def write_parts(path: AnyPath, parts: Iterator[RowBatch], names: Names, format: str) -> None:
     """Write parts one after the other; a file that exists is replaced when all are written."""
-    check_choice(who, "format", format, FORMATS)
+    check_choice("format", format, FORMATS)
     found = format_of(str(path).lower()) if format == "auto" else format
-    with packed_file(path, found, who) as body:
+    with packed_file(path, found) as body:
         first = next(parts, None)
         if first is None:
-            raise DataError(who, needs="some rows", got="none", todo="Check the source.")
-        WRITERS[found](body, chain((first,), parts), names, who)
+            raise DataError("some rows", got="none", todo="Check the source.")
+        WRITERS[found](body, chain((first,), parts), names)
 
 
 @contextmanager
-def packed_file(path: AnyPath, format: str, who: str) -> Iterator[BinaryIO]:
+def packed_file(path: AnyPath, format: str) -> Iterator[BinaryIO]:
     """A file to write in a format; text is compressed by the ending of the name.
 
     A file that exists is replaced at the end; after an error no new file is left.
@@ -119,16 +115,15 @@ def packed_file(path: AnyPath, format: str, who: str) -> Iterator[BinaryIO]:
     suffix = next((suffix for suffix in COMPRESSED if str(path).lower().endswith(suffix)), None)
     if suffix and format not in ("svmlight", "csv", "tsv"):
         raise ParameterError(
-            who,
-            needs=f"a name without {suffix} for {format} files",
+            f"a name without {suffix} for {format} files",
             got=path,
             todo=f"Drop {suffix} from the name.",
         )
     if format in ("parquet", "arrow"):
-        require("pyarrow", extra="cli", who=f"{who} of {format}")
+        require("pyarrow", extra="cli", to=f"write {format}")
     if suffix == ".zst":
-        require("zstandard", extra="cli", who=f"{who} of {path}")
-    with replacing(path, who=who) as file, _packing(file, suffix) as body:
+        require("zstandard", extra="cli", to=f"write {path}")
+    with replacing(path) as file, _packing(file, suffix) as body:
         yield body
 
 
@@ -145,17 +140,17 @@ def _packing(file: BinaryIO, suffix: str | None) -> Iterator[BinaryIO]:
     elif suffix == ".xz":
         packed = lzma.LZMAFile(file, "wb")  # noqa: SIM115
     else:
-        zstandard = require("zstandard", extra="cli", who="write_table")
+        zstandard = require("zstandard", extra="cli")
         packed = zstandard.ZstdCompressor().stream_writer(file, closefd=False)
     with packed:
         yield packed
 
 
-def _write_svmlight(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
+def _write_svmlight(file: BinaryIO, parts: Iterator[RowBatch], names: Names) -> None:
     """Write ``label index:value ...`` lines with indices from 1."""
     for part in parts:
         rows = compressed_rows(part.matrix)
-        labels = _number_labels(part.labels, who)
+        labels = _number_labels(part.labels)
         entries = [
             f"{index}:{_short(value)}"
             for index, value in zip((rows.indices + 1).tolist(), rows.data.tolist(), strict=True)
@@ -168,28 +163,28 @@ def _write_svmlight(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who
         file.write("\n".join([*lines, ""]).encode())
 
 
-def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names, str], None]:
+def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names], None]:
     """A function that writes CSV or TSV, with the label as the first column."""
 
-    def write(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
+    def write(file: BinaryIO, parts: Iterator[RowBatch], names: Names) -> None:
         header = True
         for part in parts:
             columns = part.columns
             if header:
-                fields = _fields(names, part, who)
-                file.write(_joined([[field] for field in fields], delimiter, who))
+                fields = _fields(names, part)
+                file.write(_joined([[field] for field in fields], delimiter))
                 header = False
             if part.labels is not None:
                 columns = [part.labels, *columns]
-            file.write(_joined([_texts(column) for column in columns], delimiter, who))
+            file.write(_joined([_texts(column) for column in columns], delimiter))
 
     return write
 
 
-def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names, str], None]:
+def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names], None]:
     """A function that writes Parquet or Arrow; the first part sets the types of the columns."""
 
-    def write(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
+    def write(file: BinaryIO, parts: Iterator[RowBatch], names: Names) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -199,7 +194,7 @@ def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names, st
                 columns = [_arrow(column) for column in part.columns]
                 if part.labels is not None:
                     columns.insert(0, pa.array(part.labels))
-                batch = pa.table(columns, names=_fields(names, part, who))
+                batch = pa.table(columns, names=_fields(names, part))
                 if writer is None:
                     opener = parquet.ParquetWriter if kind == "parquet" else pa.ipc.new_file
                     schema = batch.schema
@@ -212,13 +207,13 @@ def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[RowBatch], Names, st
     return write
 
 
-def _write_npy(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
+def _write_npy(file: BinaryIO, parts: Iterator[RowBatch], names: Names) -> None:
     """Write a dense float64 array, with the labels as its last column."""
     rows = width = 0
     for part in parts:
-        block = _narrow(part.matrix, who)
+        block = _narrow(part.matrix)
         if part.labels is not None:
-            block = np.column_stack([block, _number_labels(part.labels, who)])
+            block = np.column_stack([block, _number_labels(part.labels)])
         if not rows:
             width = block.shape[1]
             _npy_header(file, (0, width), np.float64)
@@ -230,7 +225,7 @@ def _write_npy(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str
     file.seek(0, 2)
 
 
-def _write_npz(file: BinaryIO, parts: Iterator[RowBatch], names: Names, who: str) -> None:
+def _write_npz(file: BinaryIO, parts: Iterator[RowBatch], names: Names) -> None:
     """Write a zip archive of arrays.
 
     Members of a zip archive are written one after the other, so values and indices are collected in
@@ -297,7 +292,7 @@ def _npy_header(file: Any, shape: tuple[int, ...], kind: Any) -> None:
 
 
 #: Writer of each format.
-WRITERS: dict[str, Callable[[BinaryIO, Iterator[RowBatch], Names, str], None]] = {
+WRITERS: dict[str, Callable[[BinaryIO, Iterator[RowBatch], Names], None]] = {
     "svmlight": _write_svmlight,
     "csv": _write_delimited(","),
     "tsv": _write_delimited("\t"),
@@ -315,13 +310,12 @@ def free_name(columns: Sequence[str]) -> str:
     return next(usual, "_".join([*LABEL_NAMES, str(len(taken))]))
 
 
-def _fields(names: Names, part: RowBatch, who: str) -> list[str]:
+def _fields(names: Names, part: RowBatch) -> list[str]:
     """Names of the columns of a table, the label first."""
     width = len(part.columns)
     if width > MOST_DENSE_COLUMNS:
         raise ParameterError(
-            who,
-            needs=f"at most {MOST_DENSE_COLUMNS} columns for a table",
+            f"at most {MOST_DENSE_COLUMNS} columns for a table",
             got=width,
             todo="Write svmlight or NPZ.",
         )
@@ -329,26 +323,24 @@ def _fields(names: Names, part: RowBatch, who: str) -> list[str]:
     return columns if part.labels is None else [names.label, *columns]
 
 
-def _narrow(matrix: Any, who: str) -> Array:
+def _narrow(matrix: Any) -> Array:
     """A dense matrix; refuses sparse rows of more than `MOST_DENSE_COLUMNS` columns."""
     if matrix.shape[1] > MOST_DENSE_COLUMNS and not is_dense(matrix):
         raise ParameterError(
-            who,
-            needs=f"at most {MOST_DENSE_COLUMNS} columns for a dense file",
+            f"at most {MOST_DENSE_COLUMNS} columns for a dense file",
             got=f"{matrix.shape[1]}",
             todo="Write svmlight or NPZ.",
         )
     return dense_array(matrix)
 
 
-def _number_labels(labels: Array | None, who: str) -> Array:
+def _number_labels(labels: Array | None) -> Array:
     """Labels as numbers, for formats without text."""
     if labels is None:
-        raise DataError(who, needs="labels for this format", got="none", todo="Write CSV or NPZ.")
+        raise DataError("labels for this format", got="none", todo="Write CSV or NPZ.")
     if labels.dtype.kind not in "biuf":
         raise DataError(
-            who,
-            needs="numbers as labels for this format",
+            "numbers as labels for this format",
             got=f"text such as {str(labels[0])!r}",
             todo="Encode the labels as 0 and 1 first.",
         )
@@ -372,21 +364,20 @@ def _texts(column: Column) -> list[str]:
     return [str(value) for value in column.tolist()]
 
 
-def _joined(columns: list[list[str]], delimiter: str, who: str) -> bytes:
+def _joined(columns: list[list[str]], delimiter: str) -> bytes:
     """Lines of fields, quoted if they need it, as bytes."""
-    quoted = [[_field(text, delimiter, who) for text in column] for column in columns]
+    quoted = [[_field(text, delimiter) for text in column] for column in columns]
     lines = [delimiter.join(row) for row in zip(*quoted, strict=True)]
     return "\n".join([*lines, ""]).encode()
 
 
-def _field(text: str, delimiter: str, who: str) -> str:
+def _field(text: str, delimiter: str) -> str:
     """A field of a CSV file, quoted if it has a delimiter, a quote or blanks at its ends."""
     if text.isalnum():
         return text
     if "\n" in text:
         raise DataError(
-            who,
-            needs="text without line ends for this format",
+            "text without line ends for this format",
             got=f"{text[:40]!r}",
             todo="Write Parquet, or remove the line ends.",
         )

@@ -16,5 +16,5 @@ _attribute, __dir__, __all__ = names_on_first_use(__name__, __file__)
 
 def __getattr__(name: str) -> Any:
     if name == "OptunaDfoTr":
-        require("optuna", extra="tune", who="auctor.tune.OptunaDfoTr")
+        require("optuna", extra="tune")
     return _attribute(name)

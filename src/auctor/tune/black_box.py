@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import DataError, DataWarning, Option
+from auctor.core.errors import DataError, DataWarning, Option, speaks_as, warn
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.rules import RegionRules
@@ -45,6 +44,7 @@ STOPPED = 99
 RESTART_REACH = 20.0
 
 
+@speaks_as("minimise_black_box")
 def minimise_black_box(
     fun: Callable[[FloatArray], float],
     x0: npt.ArrayLike,
@@ -109,17 +109,16 @@ def minimise_black_box(
     >>> bool(found.fun < 1e-10)
     True
     """
-    who = "minimise_black_box"
-    check_int(who, "budget", budget, low=1)
+    check_int("budget", budget, low=1)
     if timeout is not None:
-        check_real(who, "timeout", timeout, low=0.0, open_low=True)
+        check_real("timeout", timeout, low=0.0, open_low=True)
     if tol is not None:
-        check_real(who, "tol", tol, low=0.0, open_low=True)
-    box = _Box(who, x0, bounds)
+        check_real("tol", tol, low=0.0, open_low=True)
+    box = _Box(x0, bounds)
     if engine is None:
         engine = box.engine(kind=kind, radius=radius, tol=tol, restarts=restarts, seed=seed)
     elif box.free.size:
-        engine.check_space(who, box.free.size, box.name())
+        engine.check_space(box.free.size, box.name())
     # One point at a time: ask, evaluate, tell. Status codes are those of SciPy's convention: 0 for
     # convergence, others for budgets and callbacks.
     begin = time.monotonic()
@@ -149,17 +148,17 @@ def minimise_black_box(
     if not np.isfinite(found.fun):
         status, message = 3, "Every evaluation failed."
         warning = DataWarning(
-            who,
             does=f"found no finite value in {len(values)} evaluations",
             todo="Call the function at x0 to see why.",
         )
-        warnings.warn(warning, stacklevel=2)
+        warn(warning)
     elif found.n_failed:
         message += f" {found.n_failed} of {len(values)} evaluations failed."
     found.update(status=status, message=message, success=status == 0 or engine.converged)
     return found
 
 
+@speaks_as("dfo_tr")
 def dfo_tr(
     fun: Callable[..., float],
     x0: npt.ArrayLike,
@@ -197,8 +196,7 @@ def dfo_tr(
     """
     if constraints:
         raise DataError(
-            "dfo_tr",
-            needs="no constraints except bounds",
+            "no constraints except bounds",
             got=f"{len(constraints)}",
             todo="Use {option}.",
             option=Option("method", "COBYQA"),
@@ -209,8 +207,7 @@ def dfo_tr(
     unknown = set(options) - known - {"jac", "hess", "hessp", "disp"}
     if unknown:
         raise DataError(
-            "dfo_tr",
-            needs=f"options among maxfev, {', '.join(sorted(known))}",
+            f"options among maxfev, {', '.join(sorted(known))}",
             got=", ".join(sorted(unknown)),
             todo="Leave the others out.",
         )
@@ -247,22 +244,20 @@ def safe_value(fun: Callable[[Any], Any], x: Any, timeout: float | None = None) 
 class _Box:
     """The map between the free variables of a problem and the unit cube."""
 
-    def __init__(self, who: str, x0: npt.ArrayLike, bounds: Any) -> None:
-        self.x0 = check_vector(who, "x0", np.atleast_1d(x0))
+    def __init__(self, x0: npt.ArrayLike, bounds: Any) -> None:
+        self.x0 = check_vector("x0", np.atleast_1d(x0))
         if not self.x0.size:
-            raise DataError(who, needs="at least one variable", got="none", todo="Pass a start.")
-        low, high = _ends(who, bounds, self.x0.size)
+            raise DataError("at least one variable", got="none", todo="Pass a start.")
+        low, high = _ends(bounds, self.x0.size)
         if not (low <= high).all():
             raise DataError(
-                who,
-                needs="lower bounds no greater than upper bounds",
+                "lower bounds no greater than upper bounds",
                 got=f"{low[low > high][0]:g} above {high[low > high][0]:g}",
                 todo="Swap them.",
             )
         if not ((self.x0 >= low) & (self.x0 <= high)).all():
             raise DataError(
-                who,
-                needs="a start inside the bounds",
+                "a start inside the bounds",
                 got=f"{self.x0.tolist()}",
                 todo="Clip {option} to the bounds.",
                 option=Option("x0", bare=True),
@@ -327,7 +322,7 @@ class _Box:
         return placed
 
 
-def _ends(who: str, bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
+def _ends(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bounds as arrays, infinite where there are none."""
     if bounds is None:
         return np.full(d, -np.inf), np.full(d, np.inf)
@@ -340,8 +335,7 @@ def _ends(who: str, bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
         )
     if pairs.shape != (d, 2) or np.isnan(pairs).any():
         raise DataError(
-            who,
-            needs=f"{d} pairs of bounds",
+            f"{d} pairs of bounds",
             got=f"shape {pairs.shape}",
             todo="Pass one (low, high) for each variable.",
         )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from auctor import metrics
 from auctor.core.checks import check_int, check_vector
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
 
@@ -166,6 +166,7 @@ def _around(
     return Maximised(weights(best), -search.best_value, used, stays, state.radius, end)
 
 
+@speaks_as("maximise_metric")
 def maximise_metric(
     X: Any,
     y: npt.ArrayLike,
@@ -216,13 +217,11 @@ def maximise_metric(
     """
     from auctor.tune.engine import DfoTr
 
-    who = "maximise_metric"
-    check_int(who, "budget", budget, low=1)
+    check_int("budget", budget, low=1)
     labels = np.asarray(y)
     if labels.ndim != 1 or X.shape[0] != labels.shape[0] or np.unique(labels).size != 2:
         raise DataError(
-            who,
-            needs="one of two labels for every row",
+            "one of two labels for every row",
             got=f"{X.shape[0]} rows, labels of shape {labels.shape}",
             todo="Pass a binary y.",
         )
@@ -232,7 +231,7 @@ def maximise_metric(
         means = [np.asarray(X[rows].mean(axis=0)).ravel() for rows in (positive, ~positive)]
         first = means[0] - means[1]
     else:
-        first = check_vector(who, "start", start, size=X.shape[1])
+        first = check_vector("start", start, size=X.shape[1])
     settings = DfoTr(kind="stepwise", restarts=False, seed=seed) if engine is None else engine
     target = np.where(positive, 1.0, -1.0)
 

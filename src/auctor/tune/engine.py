@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.codec import conforms
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as
+from auctor.core.errors import DataError, Option, ParameterError, speaks, speaks_as
 from auctor.core.files import write_text
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -96,6 +96,7 @@ class DfoTr:
     True
     """
 
+    @speaks
     def __init__(
         self,
         dims: int | None = None,
@@ -112,20 +113,19 @@ class DfoTr:
         space: str | None = None,
         debug: bool = False,
     ) -> None:
-        who = "DfoTr"
         if dims is not None:
-            check_int(who, "dims", dims, low=1)
-        check_real(who, "radius", radius, low=0.0, open_low=True, high=0.5)
-        check_real(who, "reach", reach, low=0.0, open_low=True)
-        check_int(who, "design", design, low=0)
+            check_int("dims", dims, low=1)
+        check_real("radius", radius, low=0.0, open_low=True, high=0.5)
+        check_real("reach", reach, low=0.0, open_low=True)
+        check_int("design", design, low=0)
         self.dims, self.radius, self.design = dims, float(radius), design
         self.kind = kind
         if not isinstance(kind, RegionRules):
-            check_choice(who, "kind", kind, tuple(KINDS))
-        self.model = check_choice(who, "model", model, ("auto", "linear", "quadratic"))
+            check_choice("kind", kind, tuple(KINDS))
+        self.model = check_choice("model", model, ("auto", "linear", "quadratic"))
         self.restarts, self.reach, self.debug, self.seed = bool(restarts), reach, debug, seed
         if last_radius is not None:
-            check_real(who, "last_radius", last_radius, low=0.0, open_low=True)
+            check_real("last_radius", last_radius, low=0.0, open_low=True)
         self.last_radius, self.space = last_radius, space
         self.start = None if start is None else np.array(start, dtype=np.float64)
         self._rng = as_rng(0 if seed is None else seed)
@@ -135,12 +135,12 @@ class DfoTr:
             self._trust_region = self._make(state)
             self._trust_region.begin()
 
-    def check_space(self, who: str, dims: int, space: str) -> None:
+    @speaks
+    def check_space(self, dims: int, space: str) -> None:
         """Raise if this search is of another space."""
         if self.state.dims != dims or self.space not in (None, space):
             raise DataError(
-                who,
-                needs=f"an engine of {dims} free variables ({space}) to continue with",
+                f"an engine of {dims} free variables ({space}) to continue with",
                 got=f"one of {self.state.dims} ({self.space or 'without a name'})",
                 todo="Pass the {option} of the same space.",
                 option=Option("engine", bare=True),
@@ -148,13 +148,14 @@ class DfoTr:
 
     # --- asking and telling -------------------------------------------------------------------
 
+    @speaks
     def ask(self, n: int = 1) -> FloatArray:
         """The next ``n`` points to evaluate, shape (n, dims), inside the cube.
 
         Further points may be asked for before the values of earlier ones are told: while a step of
         the model is being evaluated, they fill gaps in the trust region.
         """
-        check_int("DfoTr.ask", "n", n, low=1)
+        check_int("n", n, low=1)
         found = []
         for _ in range(n):
             request = self._running().next()
@@ -163,6 +164,7 @@ class DfoTr:
             found.append(request.point.copy())
         return np.array(found)
 
+    @speaks
     def tell(self, points: npt.ArrayLike, values: npt.ArrayLike) -> None:
         """Tell the values of points, asked for or not; NaN or infinity marks a failed evaluation.
 
@@ -176,15 +178,13 @@ class DfoTr:
         told = np.atleast_1d(np.asarray(values, dtype=np.float64))
         if rows.shape != (told.shape[0], state.dims):
             raise DataError(
-                "DfoTr.tell",
-                needs=f"as many values as points of {state.dims} coordinates",
+                f"as many values as points of {state.dims} coordinates",
                 got=f"{told.shape[0]} values and points of shape {rows.shape}",
                 todo="Pass points as ask returned them.",
             )
         if not ((rows >= 0.0) & (rows <= 1.0)).all():
             raise DataError(
-                "DfoTr.tell",
-                needs="points in the unit cube",
+                "points in the unit cube",
                 got=f"coordinates from {rows.min():.3g} to {rows.max():.3g}",
                 todo="Pass points as ask returned them.",
             )
@@ -198,9 +198,7 @@ class DfoTr:
 
     def _running(self) -> TrustRegion:
         if self._trust_region is None:
-            raise ParameterError(
-                "DfoTr", needs="dims", got="None", todo="Pass {option} to ask.", option="dims"
-            )
+            raise ParameterError("dims", got="None", todo="Pass {option} to ask.", option="dims")
         return self._trust_region
 
     @property
@@ -232,6 +230,7 @@ class DfoTr:
 
     # --- saving -------------------------------------------------------------------------------
 
+    @speaks
     def to_json(self) -> dict[str, Any]:
         """The whole search as lists and numbers; `from_json` continues with the same next point."""
         return {
@@ -274,11 +273,12 @@ class DfoTr:
             ) from error
         return engine
 
+    @speaks
     def save(self, path: str | Path) -> None:
         """Write the history as a JSON file with a checksum, atomically."""
         text = json.dumps(self.to_json(), sort_keys=True)
         kept = {"format": FORMAT, "sha256": sha256(text.encode()).hexdigest(), "history": text}
-        write_text(path, json.dumps(kept), who="DfoTr.save")
+        write_text(path, json.dumps(kept))
 
     @classmethod
     @speaks_as("DfoTr.load")
@@ -298,11 +298,13 @@ class DfoTr:
             todo="Pass another file, or search again.",
         )
 
+    @speaks
     def with_dims(self, dims: int, start: npt.ArrayLike | None = None) -> Self:
         """A new engine with the same settings for another number of dimensions."""
         settings = self._settings() | {"dims": dims, "start": start, "kind": self.kind}
         return type(self)(**settings)
 
+    @speaks
     def search(
         self,
         evaluate: Callable[[list[FloatArray]], list[float]],
@@ -331,6 +333,7 @@ class DfoTr:
             points = engine.ask(batch)
             engine.tell(points, evaluate(list(points)))
 
+    @speaks
     def maximise(
         self, value_of: Callable[[FloatArray], float], start: FloatArray, *, budget: int
     ) -> Maximised:
@@ -356,8 +359,7 @@ class DfoTr:
         start = np.full(dims, 0.5) if self.start is None else self.start
         if start.shape != (dims,) or not ((start >= 0.0) & (start <= 1.0)).all():
             raise DataError(
-                "DfoTr",
-                needs=f"a start of {dims} coordinates in the unit cube",
+                f"a start of {dims} coordinates in the unit cube",
                 got=f"{start.tolist()}",
                 todo="Clip {option} to the cube.",
                 option=Option("start", bare=True),

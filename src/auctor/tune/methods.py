@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.optional import require
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -93,7 +93,7 @@ def search_tpe(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
     """Search by Optuna's tree-structured Parzen estimator."""
-    require("optuna", extra="tune", who="method='tpe'")
+    require("optuna", extra="tune")
     from auctor.tune.optuna_sampler import search_optuna
 
     search_optuna("TPESampler", evaluate, space, start=start, batch=batch, seed=seed)
@@ -103,8 +103,8 @@ def search_gp(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
     """Search by Optuna's Gaussian process, which needs torch."""
-    require("optuna", extra="tune", who="method='gp'")
-    require("torch", extra=None, who="method='gp'")
+    require("optuna", extra="tune", to="search with a Gaussian process")
+    require("torch", extra=None, to="search with a Gaussian process")
     from auctor.tune.optuna_sampler import search_optuna
 
     search_optuna("GPSampler", evaluate, space, start=start, batch=batch, seed=seed)
@@ -120,7 +120,7 @@ METHODS: dict[str, SearchMethod] = {
 }
 
 
-def resolve_method(who: str, method: Any) -> SearchMethod:
+def resolve_method(method: Any) -> SearchMethod:
     """The method of a name, the `search` of an object such as a `DfoTr`, or a callable itself."""
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]
@@ -131,9 +131,8 @@ def resolve_method(who: str, method: Any) -> SearchMethod:
         found: SearchMethod = method
         return found
     raise ParameterError(
-        who,
-        needs=f"{{option}} to be one of {', '.join(map(repr, METHODS))} or a DfoTr",
+        f"{{option}} to be one of {', '.join(map(repr, METHODS))} or a DfoTr",
         got=f"{method!r}",
         todo="Pass one of these.",
-        option=Option("method", bare=True),
+        option="method",
     )

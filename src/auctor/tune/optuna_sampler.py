@@ -20,7 +20,7 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.methods import SEARCH_LAST_RADIUS, SEARCH_RADIUS, Evaluator
@@ -45,10 +45,12 @@ class Stepped:
         """One coordinate; none for a single number."""
         return int(self.count > 1)
 
+    @speaks
     def decode(self, u: FloatArray) -> Any:
         """The number at a coordinate; rounding cannot put it above ``high``."""
         return min(self.low + self.step * Integer(0, self.count - 1).decode(u), self.high)
 
+    @speaks
     def encode(self, value: Any) -> FloatArray:
         """The middle of a number's part of the coordinate."""
         at = round((float(value) - self.low) / self.step)
@@ -108,10 +110,12 @@ class OptunaDfoTr(BaseSampler):
             setattr(self, name, value)
         self._lock = threading.RLock()
 
+    @speaks
     def reseed_rng(self) -> None:
         """Give the independent parameters another random seed, for use in several processes."""
         self._random.reseed_rng()
 
+    @speaks
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
@@ -120,6 +124,7 @@ class OptunaDfoTr(BaseSampler):
         space = self._intersection.calculate(study)
         return {name: one for name, one in space.items() if not one.single()}
 
+    @speaks
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
@@ -137,6 +142,7 @@ class OptunaDfoTr(BaseSampler):
             self._asked[trial.number] = point
         return space.decode(point)
 
+    @speaks
     def sample_independent(
         self,
         study: Study,
@@ -185,10 +191,7 @@ def _refuse_several(study: Study) -> None:
     """Raise for a study with several objectives."""
     if len(study.directions) > 1:
         raise DataError(
-            "OptunaDfoTr",
-            needs="a study with one objective",
-            got=f"{len(study.directions)}",
-            todo="Use NSGAIISampler.",
+            "a study with one objective", got=f"{len(study.directions)}", todo="Use NSGAIISampler."
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import signature
@@ -154,20 +153,19 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
             ``groups`` is passed to the splitter; all others to `fit` of the estimator, reduced to
             the rows of each fold. ``sample_weight`` is passed to the scorer too.
         """
-        who = type(self).__name__
         scorer, weighted = weighted_scorer(self.estimator, self.scoring, self.error_score)
         to_split, to_fit, to_score = self._routed(params, weighted)
         X, y = indexable(X, y)
         # All candidates share the same folds.
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, **to_split))
-        space, method = self._space(who)
+        space, method = self._space()
         seed = 0 if self.random_state is None else int(as_rng(self.random_state).integers(2**31))
         budget = self.budget if self.n_iter is None else self.n_iter
-        check_int(who, "budget", budget, low=1)
-        batch = 1 if self.batch is None else check_int(who, "batch", self.batch, low=1)
+        check_int("budget", budget, low=1)
+        batch = 1 if self.batch is None else check_int("batch", self.batch, low=1)
         if self.timeout is not None:
-            check_real(who, "timeout", self.timeout, low=0.0, open_low=True)
+            check_real("timeout", self.timeout, low=0.0, open_low=True)
         fitting = Fitting(
             self.estimator,
             scorer,
@@ -191,7 +189,7 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
                 run.evaluate([np.zeros(0)])
         except BudgetSpent:
             pass
-        self._keep(who, run, X, y, to_fit)
+        self._keep(run, X, y, to_fit)
         return self
 
     def _routed(self, params: dict[str, Any], weighted: bool) -> tuple[dict[str, Any], ...]:
@@ -210,27 +208,26 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
         weight = {"sample_weight": given["sample_weight"]} if "sample_weight" in given else {}
         return {"groups": groups}, given, weight if weighted else {}
 
-    def _space(self, who: str) -> tuple[Space, SearchMethod]:
+    def _space(self) -> tuple[Space, SearchMethod]:
         """The space and the method; a list of spaces is searched at random."""
-        method = resolve_method(who, self.method)
+        method = resolve_method(self.method)
         given = self.param_distributions if self.space is None else self.space
         if isinstance(given, list | tuple):
             if not given:
-                raise DataError(who, needs="a space", got="an empty list", todo="Pass parameters.")
+                raise DataError("a space", got="an empty list", todo="Pass parameters.")
             warning = DataWarning(
-                who,
                 does="searches a list of spaces at random, because a model needs a single space",
                 todo="Pass one space with Conditional parameters, or tune each space by itself.",
             )
-            warnings.warn(warning, stacklevel=3)
+            warn(warning)
             return _Several([Space(one) for one in given]), search_random
         space = Space(given)
-        conditional = space.warning(who)
+        conditional = space.warning()
         if conditional is not None:
-            warnings.warn(conditional, stacklevel=3)
+            warn(conditional)
         return space, method
 
-    def _keep(self, who: str, run: _Evaluation, X: Any, y: Any, given: dict[str, Any]) -> None:
+    def _keep(self, run: _Evaluation, X: Any, y: Any, given: dict[str, Any]) -> None:
         """Set the results, the best candidate, and the refitted estimator."""
         metrics = run.metrics
         self.multimetric_ = metrics != ["score"]
@@ -239,7 +236,7 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
         self.n_failed_ = sum(bool(one.errors) for one in run.candidates)
         self.n_folds_cut_ = sum(self.n_splits_ - len(one.folds) for one in run.candidates)
         if self.multimetric_ and self.refit is not False and not callable(self.refit):
-            _check_refit_name(who, self.refit, metrics)
+            _check_refit_name(self.refit, metrics)
         # A list of metrics has a scorer for each, a dict its own, otherwise one.
         self.scorer_ = (
             {name: get_scorer(name) for name in metrics}
@@ -248,8 +245,8 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
             if isinstance(self.scoring, Mapping)
             else check_scoring(self.estimator, scoring=self.scoring)
         )
-        if (failed := self._failures(who, run.candidates)) is not None:
-            warnings.warn(failed, stacklevel=3)
+        if (failed := self._failures(run.candidates)) is not None:
+            warn(failed)
         if self.refit is False and self.multimetric_:
             return
         # The best candidate by rank, or by the user's function of the results.
@@ -269,33 +266,32 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
-    def _failures(self, who: str, candidates: list[ScoredParameters]) -> DataWarning | None:
+    def _failures(self, candidates: list[ScoredParameters]) -> DataWarning | None:
         """A warning about failed candidates, None if there are none; raises if all failed."""
         if not self.n_failed_:
             return None
         first = next(one.errors[0] for one in candidates if one.errors)
         if self.n_failed_ == len(candidates):
             raise DataError(
-                who,
-                needs="a candidate that can be fitted and scored",
+                "a candidate that can be fitted and scored",
                 got=f"{self.n_failed_} that all failed, the first with {first}",
                 todo="Pass {option} to see where.",
                 option=Option("error_score", "raise"),
             )
         return DataWarning(
-            who,
             does=f"leaves out {self.n_failed_} of {len(candidates)} candidates that failed, "
             f"the first with {first}",
             todo="Pass {option} to see where.",
             option=Option("error_score", "raise"),
         )
 
+    @speaks
     def plot_history(self, ax: Any = None) -> Any:
         """Scores of the candidates in order and the best so far; needs the extra ``plots``."""
         metric = self.refit if self.multimetric_ and isinstance(self.refit, str) else "score"
         scores = self.cv_results_[f"mean_test_{metric}"]
         if ax is None:
-            ax = require("matplotlib.pyplot", extra="plots", who="plot_history").gca()
+            ax = require("matplotlib.pyplot", extra="plots").gca()
         numbers = range(1, len(scores) + 1)
         ax.plot(numbers, scores, "o", label="candidate")
         ax.step(numbers, np.fmax.accumulate(scores), where="post", label="best so far")
@@ -332,15 +328,14 @@ def _checked_index(index: Any, count: int) -> int:
     return int(index)
 
 
-def _check_refit_name(who: str, refit: Any, metrics: list[str]) -> None:
+def _check_refit_name(refit: Any, metrics: list[str]) -> None:
     """Raise unless ``refit`` names one of several metrics."""
     if not isinstance(refit, str) or refit not in metrics:
         raise ParameterError(
-            who,
-            needs="{option} to name one of the metrics, or to be False or a callable",
+            "{option} to name one of the metrics, or to be False or a callable",
             got=f"{refit!r}",
             todo=f"Pass one of {', '.join(map(repr, metrics))}.",
-            option=Option("refit", bare=True),
+            option="refit",
         )
 
 
@@ -351,6 +346,7 @@ class _Several(Space):
         self.spaces = spaces
         self.dims = 1 + max(space.dims for space in spaces)
 
+    @speaks
     def decode(self, u: FloatArray, rng: np.random.Generator | None = None) -> dict[str, Any]:
         """The parameters of the space that the first coordinate selects."""
         picked = self.spaces[min(int(u[0] * len(self.spaces)), len(self.spaces) - 1)]
@@ -383,6 +379,7 @@ class _Evaluation:
         """The metric by which candidates are compared."""
         return self.fitting.lead if self.fitting.lead in self.metrics else self.metrics[0]
 
+    @speaks
     def evaluate(self, points: list[FloatArray]) -> list[float]:
         """Minus the mean scores of points; raises `BudgetSpent` when the search must end."""
         left = self.budget - len(self.candidates)

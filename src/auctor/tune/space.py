@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError, DataWarning, speaks
 from auctor.core.types import FloatArray
 
 #: Tail probability that is cut off on each unbounded side of a scipy distribution, because the cube
@@ -43,12 +43,11 @@ class Dimension(Protocol):
         ...
 
 
-def _check_range(who: str, low: float, high: float, log: bool) -> None:
+def _check_range(low: float, high: float, log: bool) -> None:
     """Raise unless both ends are finite and in order."""
     if not (math.isfinite(low) and math.isfinite(high) and low <= high) or (log and low <= 0.0):
         raise DataError(
-            who,
-            needs="finite ends, low <= high" + (", above 0 on a log scale" if log else ""),
+            "finite ends, low <= high" + (", above 0 on a log scale" if log else ""),
             got=f"({low!r}, {high!r})",
             todo="Pass the range to search.",
         )
@@ -68,8 +67,9 @@ class Float:
     high: float
     log: bool = False
 
+    @speaks
     def __post_init__(self) -> None:
-        _check_range("Float", self.low, self.high, self.log)
+        _check_range(self.low, self.high, self.log)
 
     @property
     def width(self) -> int:
@@ -112,8 +112,9 @@ class Integer:
     high: int
     log: bool = False
 
+    @speaks
     def __post_init__(self) -> None:
-        _check_range("Integer", self.low, self.high, self.log)
+        _check_range(self.low, self.high, self.log)
 
     def _real(self) -> Float:
         low, high = self.low - 0.5, self.high + 0.5
@@ -146,12 +147,11 @@ class Categorical:
 
     choices: tuple[Any, ...]
 
+    @speaks
     def __init__(self, choices: Sequence[Any]) -> None:
         super().__setattr__("choices", tuple(choices))
         if not self.choices:
-            raise DataError(
-                "Categorical", needs="at least one choice", got="none", todo="Pass some choices."
-            )
+            raise DataError("at least one choice", got="none", todo="Pass some choices.")
 
     @property
     def width(self) -> int:
@@ -290,8 +290,7 @@ def as_dimension(name: str, given: Any) -> Dimension:
         whole = all(isinstance(x, Integral) for x in given)
         return Integer(*given) if whole else Float(float(given[0]), float(given[1]))
     raise DataError(
-        "Space",
-        needs=f"{name} to be a Float, an Integer, a Categorical, a list or a scipy distribution",
+        f"{name} to be a Float, an Integer, a Categorical, a list or a scipy distribution",
         got=f"{given!r}",
         todo="Pass one of these.",
     )
@@ -322,11 +321,11 @@ class Space:
     {'C': 1.0, 'kernel': 'linear'}
     """
 
+    @speaks
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
             raise DataError(
-                "Space",
-                needs="a mapping of at least one parameter",
+                "a mapping of at least one parameter",
                 got="none" if isinstance(parameters, Mapping) else type(parameters).__name__,
                 todo="Pass names and ranges, such as {'C': Float(1e-3, 1e3, log=True)}.",
             )
@@ -341,14 +340,13 @@ class Space:
         }
         self.dims = sum(one.width for one in self.dimensions.values())
 
-    def warning(self, who: str) -> DataWarning | None:
+    def warning(self) -> DataWarning | None:
         """A warning if there are conditional parameters."""
         if not self.conditional:
             return None
         return DataWarning(
-            who,
             does=f"draws {', '.join(self.conditional)} at random: its model has no conditional "
-            "parameters",
+            "parameters"
         )
 
     def decode(self, u: FloatArray, rng: np.random.Generator | None = None) -> dict[str, Any]:
@@ -364,6 +362,7 @@ class Space:
                 found[name] = dimension.decode(rng.random(dimension.width))
         return found
 
+    @speaks
     def encode(self, found: Mapping[str, Any]) -> FloatArray:
         """The point of the cube of given parameters; raises if one is missing or out of range."""
         parts = []
@@ -372,8 +371,7 @@ class Space:
                 part = dimension.encode(found[name])
             except (KeyError, StopIteration, ValueError, TypeError) as error:
                 raise DataError(
-                    "Space",
-                    needs=f"a value of {name} inside its range",
+                    f"a value of {name} inside its range",
                     got=f"{found.get(name)!r}",
                     todo="Pass every parameter of the space.",
                 ) from error
@@ -381,8 +379,7 @@ class Space:
                 dimension.decode(part), found[name]
             ):
                 raise DataError(
-                    "Space",
-                    needs=f"{name} inside its range",
+                    f"{name} inside its range",
                     got=f"{found[name]!r}",
                     todo="Move it inside, or widen the range.",
                 )

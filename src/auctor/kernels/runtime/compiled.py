@@ -19,7 +19,6 @@ except ValueError as error:  # Numba refuses the variable without naming it
         got=threads,
         todo="Unset it: kernels use the threads of {option}.",
         option="n_threads",
-        part="auctor",
     ) from error
 from numba.core import event
 

@@ -34,7 +34,7 @@ def available_threads(n_threads: int | None = None) -> int:
     3
     """
     if n_threads is not None:
-        return check_int("auctor", "n_threads", n_threads, low=1)
+        return check_int("n_threads", n_threads, low=1)
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "")

@@ -80,7 +80,7 @@ def choose(
     >>> choose(np.where(rng.random(whole.shape) < 0.6, whole, np.nan), ranks=(1, 2, 4)).rank
     2
     """
-    check_real("choose", "share", share, low=0.0, high=1.0, open_low=True, open_high=True)
+    check_real("share", share, low=0.0, high=1.0, open_low=True, open_high=True)
     entries = read_observed(observed).tocoo()
     if ranks is None:
         ranks = [rank for rank in RANKS if rank <= min(entries.shape)]
@@ -90,8 +90,7 @@ def choose(
     held = as_rng(random_state).random(entries.nnz) < share
     if not ranks or held.all() or not held.any():
         raise ParameterError(
-            "choose",
-            needs="ranks to try, and entries both to fit and to hold out",
+            "ranks to try, and entries both to fit and to hold out",
             got=f"{len(ranks)} ranks, {int(held.sum())} of {entries.nnz} entries held out",
             todo="Change {option} or {option2}.",
             option=("ranks", "share"),

@@ -22,7 +22,6 @@ from auctor.data.sparse import unsigned
 from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, run_tasks
 from auctor.lab.kernels.factors import entries_of_product, ridge_rows
 
-WHO = "complete"
 #: Number of pairs in the memory of L-BFGS, the default of `auctor.solvers.Lbfgs`.
 LBFGS_PAIRS = 10
 #: Most iterations of a start before the best ones are chosen.
@@ -143,11 +142,11 @@ def complete(
     >>> float(np.abs(found.matrix() - whole).max()) < 1e-2
     True
     """
-    check_real(WHO, "strength", strength, low=0.0, open_low=True)
-    check_choice(WHO, "method", method, ("alternating", "lbfgs"))
-    check_real(WHO, "tol", tol, low=0.0)
-    check_int(WHO, "max_iter", max_iter, low=1)
-    check_int(WHO, "n_starts", n_starts, low=1)
+    check_real("strength", strength, low=0.0, open_low=True)
+    check_choice("method", method, ("alternating", "lbfgs"))
+    check_real("tol", tol, low=0.0)
+    check_int("max_iter", max_iter, low=1)
+    check_int("n_starts", n_starts, low=1)
     entries = read_observed(observed)
     n, m = entries.shape
     check_rank(rank, entries.shape)
@@ -187,7 +186,7 @@ def complete(
 
 def check_rank(rank: int, shape: tuple[int, int]) -> None:
     """Raise `ParameterError` for a rank that no matrix of a shape has."""
-    if check_int(WHO, "rank", rank, low=1) > min(shape):
+    if check_int("rank", rank, low=1) > min(shape):
         raise ParameterError(
             f"{{option}} of at most {min(shape)} for a matrix of {shape[0]} x {shape[1]}",
             got=f"{rank}",
@@ -362,21 +361,21 @@ def _quasi_newton(
     return w[:cut].reshape(left.shape), w[cut:].reshape(right.shape), int(found.nit), done
 
 
+@speaks_as("complete")
 def read_observed(observed: Any) -> Any:
     """The observed entries as CSR, including zeros; an error if there are none."""
     if isinstance(observed, np.ndarray):
         known = np.isfinite(observed) if observed.ndim == 2 else np.zeros((0, 0), dtype=bool)
         if np.isinf(observed).any():
-            raise DataError(WHO, needs="finite entries", got="infinity", todo="Drop them.")
+            raise DataError("finite entries", got="infinity", todo="Drop them.")
         rows, columns = np.nonzero(known)
         values: Array = np.asarray(observed[known], dtype=np.float64)
         entries = join_entries(values, rows, columns, known.shape)
     else:
-        entries = as_matrix(observed, who=WHO).tocsr().astype(np.float64)
+        entries = as_matrix(observed).tocsr().astype(np.float64)
     if not entries.nnz:
         raise DataError(
-            WHO,
-            needs="observed entries",
+            "observed entries",
             got="none",
             todo="Pass a sparse matrix that stores them, or an array with NaN elsewhere.",
         )

@@ -78,9 +78,9 @@ class Fsauc(OnlineClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
-        check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
-        check_int(self._who, "stage", self.stage, low=1)
+        check_real("radius", self.radius, low=0.0, open_low=True)
+        check_real("rate", self.rate, low=0.0, open_low=True)
+        check_int("stage", self.stage, low=1)
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""

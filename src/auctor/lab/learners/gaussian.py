@@ -53,7 +53,7 @@ class OnlineGaussianAuc(MomentClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "strength", self.strength, low=0.0)
+        check_real("strength", self.strength, low=0.0)
 
     def _solve(self, state: State, found: RunningMoments) -> FloatArray:
         return ridge_solution(found, self.strength, between=False)

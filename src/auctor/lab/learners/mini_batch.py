@@ -76,10 +76,10 @@ class MiniBatchAuc(OnlineClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "strength", self.strength, low=0.0)
-        check_real(self._who, "l1", self.l1, low=0.0)
-        check_int(self._who, "pairs", self.pairs, low=1)
-        check_int(self._who, "buffer", self.buffer, low=1)
+        check_real("strength", self.strength, low=0.0)
+        check_real("l1", self.l1, low=0.0)
+        check_int("pairs", self.pairs, low=1)
+        check_int("buffer", self.buffer, low=1)
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""

@@ -68,9 +68,9 @@ class Oam(OnlineClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "C", self.C, low=0.0, open_low=True)
-        check_choice(self._who, "method", self.method, ("sequential", "gradient"))
-        check_int(self._who, "buffer", self.buffer, low=1)
+        check_real("C", self.C, low=0.0, open_low=True)
+        check_choice("method", self.method, ("sequential", "gradient"))
+        check_int("buffer", self.buffer, low=1)
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""

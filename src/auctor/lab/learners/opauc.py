@@ -83,11 +83,11 @@ class Opauc(OnlineClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "strength", self.strength, low=0.0)
+        check_real("strength", self.strength, low=0.0)
         if self.rank is not None:
-            check_int(self._who, "rank", self.rank, low=1)
+            check_int("rank", self.rank, low=1)
         if self.step is not None:
-            check_real(self._who, "step", self.step, low=0.0, open_low=True)
+            check_real("step", self.step, low=0.0, open_low=True)
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""

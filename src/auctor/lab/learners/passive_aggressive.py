@@ -58,7 +58,7 @@ class PassiveAggressive(OnlineClassifier):
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         if self.C is not None:
-            check_real(self._who, "C", self.C, low=0.0, open_low=True)
+            check_real("C", self.C, low=0.0, open_low=True)
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""

@@ -25,7 +25,7 @@ class _Saddle(OnlineClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
+        check_real("rate", self.rate, low=0.0, open_low=True)
 
     def _bounds(self) -> tuple[float, float]:
         """Strength of the ridge and radius of the ball."""
@@ -112,7 +112,7 @@ class Solam(_Saddle):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
+        check_real("radius", self.radius, low=0.0, open_low=True)
 
     def _bounds(self) -> tuple[float, float]:
         return 0.0, float(self.radius)
@@ -159,7 +159,7 @@ class RegSolam(_Saddle):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "strength", self.strength, low=0.0, open_low=True)
+        check_real("strength", self.strength, low=0.0, open_low=True)
 
     def _bounds(self) -> tuple[float, float]:
         return float(self.strength), math.sqrt(2.0 / self.strength)

@@ -111,11 +111,11 @@ class Spam(OnlineClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "strength", self.strength, low=0.0)
-        check_choice(self._who, "step", self.step, tuple(RULES))
-        check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
+        check_real("strength", self.strength, low=0.0)
+        check_choice("step", self.step, tuple(RULES))
+        check_real("rate", self.rate, low=0.0, open_low=True)
         if isinstance(self.means, str):
-            check_choice(self._who, "means", self.means, ("running", "data"))
+            check_choice("means", self.means, ("running", "data"))
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
@@ -126,8 +126,7 @@ class Spam(OnlineClassifier):
             given = self._checked_means(d)
         elif given is None and self.means == "data":
             raise ParameterError(
-                self._who,
-                needs="all rows at once for {option}",
+                "all rows at once for {option}",
                 got="a first partial_fit",
                 todo="Call fit, or use {option2}.",
                 option=(Option("means", "data"), Option("means", "running")),
@@ -147,17 +146,16 @@ class Spam(OnlineClassifier):
             prior, negative, positive = self.means
         except (TypeError, ValueError) as error:
             raise ParameterError(
-                self._who,
-                needs="{option} to be 'running', 'data' or (prior, negative mean, positive mean)",
+                "{option} to be 'running', 'data' or (prior, negative mean, positive mean)",
                 got=f"{self.means!r}",
                 todo="Pass one of these.",
-                option=Option("means", bare=True),
+                option="means",
             ) from error
-        check_real(self._who, "prior", prior, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("prior", prior, low=0.0, high=1.0, open_low=True, open_high=True)
         return (
             float(prior),
-            check_vector(self._who, "negative mean", negative, size=d),
-            check_vector(self._who, "positive mean", positive, size=d),
+            check_vector("negative mean", negative, size=d),
+            check_vector("positive mean", positive, size=d),
         )
 
     def check_width(self, d: int) -> None:
@@ -166,15 +164,14 @@ class Spam(OnlineClassifier):
 
     def penalty_arrays(self, d: int) -> SeparableSpec:
         """The arrays of the separable penalty, of length 1 if all columns have the same."""
-        penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
+        penalty = resolve_penalty(self.penalty, self.strength, self.l1_ratio)
         try:
             spec = penalty.separable(1)
         except (DataError, ParameterError):
             spec = penalty.separable(d)
         if spec is None:
             raise IncompatibleError(
-                self._who,
-                needs="a penalty that separates over columns",
+                "a penalty that separates over columns",
                 got=f"{type(penalty).__name__}",
                 todo="Use l1, l2, elastic_net or a box.",
             )

@@ -57,8 +57,8 @@ class UniExp(OnlineClassifier):
     def check_params(self) -> None:
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
-        check_real(self._who, "strength", self.strength, low=0.0)
-        check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
+        check_real("strength", self.strength, low=0.0)
+        check_real("rate", self.rate, low=0.0, open_low=True)
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from auctor.core.checks import check_real, check_vector
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.types import FloatArray
 from auctor.lab.qp import QuadraticProgram
 from auctor.lab.qp import solve as solve_program
@@ -23,6 +23,7 @@ from auctor.lab.qp.solver import settled
 RANK_SHARE = float(np.finfo(np.float64).eps)
 
 
+@speaks_as("solve_qr")
 def solve_qr(A: Any, b: Any) -> FloatArray:
     """The least-squares solution of full-rank equations ``A x = b``, by QR with column pivots.
 
@@ -43,15 +44,14 @@ def solve_qr(A: Any, b: Any) -> FloatArray:
     >>> solve_qr([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]).round(12)
     array([1., 2.])
     """
-    matrix, right = _read("solve_qr", A, b)
+    matrix, right = _read(A, b)
     n, d = matrix.shape
     Q, R, order = qr(matrix, mode="economic", pivoting=True, check_finite=False)
     pivots = np.abs(np.diag(R))
     rank = int(np.count_nonzero(pivots > max(n, d) * RANK_SHARE * pivots.max(initial=0.0)))
     if rank < d:
         raise DataError(
-            "solve_qr",
-            needs="independent columns",
+            "independent columns",
             got=f"rank {rank} of {d} columns",
             todo="Call solve_svd, which gives the shortest of the solutions.",
         )
@@ -60,6 +60,7 @@ def solve_qr(A: Any, b: Any) -> FloatArray:
     return x
 
 
+@speaks_as("min_norm")
 def min_norm(A: Any, b: Any) -> FloatArray:
     """The shortest solution of ``A x = b``, ``A'(AA')^-1 b``, for independent rows.
 
@@ -79,15 +80,14 @@ def min_norm(A: Any, b: Any) -> FloatArray:
     >>> min_norm([[1.0, 1.0]], [2.0]).round(12)
     array([1., 1.])
     """
-    matrix, right = _read("min_norm", A, b)
+    matrix, right = _read(A, b)
     n, d = matrix.shape
     Q, R, order = qr(matrix.T, mode="economic", pivoting=True, check_finite=False)
     pivots = np.abs(np.diag(R))
     rank = int(np.count_nonzero(pivots > max(n, d) * RANK_SHARE * pivots.max(initial=0.0)))
     if rank < n:
         raise DataError(
-            "min_norm",
-            needs="independent rows",
+            "independent rows",
             got=f"rank {rank} of {n} rows",
             todo="Call solve_svd, which works for any rank.",
         )
@@ -95,6 +95,7 @@ def min_norm(A: Any, b: Any) -> FloatArray:
     return x
 
 
+@speaks_as("solve_svd")
 def solve_svd(A: Any, b: Any) -> FloatArray:
     """The shortest of all least-squares solutions, ``V S^-1 U'b``, for any rank.
 
@@ -108,13 +109,14 @@ def solve_svd(A: Any, b: Any) -> FloatArray:
     >>> solve_svd([[1.0, 1.0], [1.0, 1.0]], [1.0, 3.0]).round(12)
     array([1., 1.])
     """
-    matrix, right = _read("solve_svd", A, b)
+    matrix, right = _read(A, b)
     U, sigma, Vt = np.linalg.svd(matrix, full_matrices=False)
     kept = sigma > max(matrix.shape) * RANK_SHARE * sigma.max(initial=0.0)
     x: FloatArray = Vt[kept].T @ ((U[:, kept].T @ right) / sigma[kept])
     return x
 
 
+@speaks_as("tikhonov")
 def tikhonov(A: Any, b: Any, strengths: Any) -> FloatArray:
     """Ridge solutions for many strengths from one singular value decomposition.
 
@@ -138,10 +140,10 @@ def tikhonov(A: Any, b: Any, strengths: Any) -> FloatArray:
            [0.5, 0.8],
            [0.2, 0.5]])
     """
-    matrix, right = _read("tikhonov", A, b)
-    grid = check_vector("tikhonov", "strengths", np.atleast_1d(strengths))
+    matrix, right = _read(A, b)
+    grid = check_vector("strengths", np.atleast_1d(strengths))
     for strength in grid:
-        check_real("tikhonov", "strengths", float(strength), low=0.0)
+        check_real("strengths", float(strength), low=0.0)
     U, sigma, Vt = np.linalg.svd(matrix, full_matrices=False)
     sigma = np.where(sigma > max(matrix.shape) * RANK_SHARE * sigma.max(initial=0.0), sigma, 0.0)
     # Filter factors s / (s^2 + strength); 0 for singular values that count as zero.
@@ -185,13 +187,12 @@ def lasso(A: Any, b: Any, *, strength: float | None = None, length: float | None
     """
     if (strength is None) == (length is None):
         raise ParameterError(
-            "lasso",
-            needs="either strength or length",
+            "either strength or length",
             got="none" if strength is None else "both",
             todo="Pass {option} or {option2}.",
             option=("strength", "length"),
         )
-    matrix, right = _read("lasso", A, b)
+    matrix, right = _read(A, b)
     d = matrix.shape[1]
     # With x = p - q and p, q >= 0, |x|_1 = sum p + sum q is linear. Dividing A by its largest entry
     # a and b by its own, the unit of x is b / a.
@@ -201,10 +202,10 @@ def lasso(A: Any, b: Any, *, strength: float | None = None, length: float | None
     G = np.block([[gram, -gram], [-gram, gram]])
     linear = np.concatenate((-slope, slope))
     if strength is not None:
-        linear += check_real("lasso", "strength", strength, low=0.0) / (tall * high)
+        linear += check_real("strength", strength, low=0.0) / (tall * high)
         program = QuadraticProgram(G, linear, lower=0.0)
     else:
-        limit = check_real("lasso", "length", length, low=0.0) * tall / high
+        limit = check_real("length", length, low=0.0) * tall / high
         program = QuadraticProgram(G, linear, -np.ones((1, 2 * d)), [-limit], lower=0.0)
     parts = settled(solve_program(program, start=np.zeros(2 * d))).x
     return (parts[:d] - parts[d:]) * (high / tall)
@@ -216,22 +217,17 @@ def _unit(values: FloatArray) -> float:
     return float(np.exp2(np.round(np.log2(largest)))) if largest > 0.0 else 1.0
 
 
-def _read(who: str, A: Any, b: Any) -> tuple[FloatArray, FloatArray]:
+def _read(A: Any, b: Any) -> tuple[FloatArray, FloatArray]:
     """A finite matrix with at least one column and a right-hand side of its length."""
     matrix = np.asarray(A, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0:
         raise DataError(
-            who,
-            needs="a matrix with rows and columns",
+            "a matrix with rows and columns",
             got=f"shape {matrix.shape}",
             todo="Pass an array of two dimensions.",
         )
     if not np.isfinite(matrix).all():
         raise DataError(
-            who,
-            needs="{option} to be finite",
-            got="NaN or infinity",
-            todo="Drop such rows.",
-            option=Option("A", bare=True),
+            "{option} to be finite", got="NaN or infinity", todo="Drop such rows.", option="A"
         )
-    return matrix, check_vector(who, "b", b, size=matrix.shape[0])
+    return matrix, check_vector("b", b, size=matrix.shape[0])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import ParameterError, speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.lab.least_squares.linear import solve_svd
 from auctor.lab.least_squares.residuals import Values
@@ -64,21 +64,21 @@ class LineSearch(ABC):
     armijo: float
     shrink: float
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
-        check_real(who, "armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_real(who, "shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
 
     @abstractmethod
     def direction(self, values: Values) -> FloatArray:
         """Search direction at a point."""
 
+    @speaks_for_itself
     def init(self, values: Values) -> MethodState:
         """Empty state; an error if there are bounds, which a line search would not respect."""
         if values.function.bounded:
             raise ParameterError(
-                type(self).__name__,
-                needs="unknowns without bounds",
+                "unknowns without bounds",
                 got="bounds",
                 todo="Use LevenbergMarquardt, which respects them.",
             )
@@ -176,12 +176,12 @@ class LevenbergMarquardt:
     accept: float = 0.1
     scale_columns: bool = True
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = "LevenbergMarquardt"
-        check_real(who, "accept", self.accept, low=0.0, high=0.25, open_high=True)
+        check_real("accept", self.accept, low=0.0, high=0.25, open_high=True)
         for name in ("largest_radius", "first_radius"):
             if getattr(self, name) is not None:
-                check_real(who, name, getattr(self, name), low=0.0, open_low=True)
+                check_real(name, getattr(self, name), low=0.0, open_low=True)
 
     def init(self, values: Values) -> MethodState:
         """State with the first radius and scale."""

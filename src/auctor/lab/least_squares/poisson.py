@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int, check_vector
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.lab.maps.activations import Activation, activation
 
@@ -80,10 +81,11 @@ class PoissonNetwork:
     activation: str = "tanh"
     points: int = 5
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("PoissonNetwork", "units", self.units, low=1)
-        check_int("PoissonNetwork", "points", self.points, low=1)
-        activation("PoissonNetwork", self.activation)
+        check_int("units", self.units, low=1)
+        check_int("points", self.points, low=1)
+        activation(self.activation)
 
     @property
     def size(self) -> int:
@@ -92,7 +94,7 @@ class PoissonNetwork:
 
     @cached_property
     def _s(self) -> Activation:
-        return activation("PoissonNetwork", self.activation)
+        return activation(self.activation)
 
     @cached_property
     def grid(self) -> tuple[FloatArray, FloatArray]:
@@ -123,11 +125,10 @@ class PoissonNetwork:
             hx * hy,
         )
 
+    @speaks_for_itself
     def unpack(self, w: FloatArray) -> NetworkWeights:
         """The parts of a weight vector."""
-        return NetworkWeights(
-            *check_vector("PoissonNetwork", "w", w, size=self.size).reshape(4, -1)
-        )
+        return NetworkWeights(*check_vector("w", w, size=self.size).reshape(4, -1))
 
     def _hidden(self, weights: NetworkWeights, x: FloatArray, y: FloatArray) -> FloatArray:
         return self._s.value(np.outer(x, weights.wx) + np.outer(y, weights.wy) + weights.u)

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray
-
-WHO = "least_squares.solve"
 
 #: A user's residuals or Jacobian.
 Function = Callable[[FloatArray], Any]
@@ -42,6 +40,7 @@ class Residuals:
         self.jacobians = 0
         self.size: int | None = None
 
+    @speaks
     def at(self, x: FloatArray) -> Values:
         """Residuals at a point."""
         self.evaluations += 1
@@ -51,8 +50,7 @@ class Residuals:
         if r.ndim != 1 or (self.size is not None and r.size != self.size):
             wanted = "a vector" if self.size is None else f"{self.size} residuals as at the start"
             raise DataError(
-                WHO,
-                needs=wanted,
+                wanted,
                 got=f"an array of shape {r.shape}",
                 todo="Return one number per residual at every point.",
             )
@@ -60,21 +58,20 @@ class Residuals:
         value = 0.5 * float(r @ r) if np.isfinite(r).all() else np.inf
         return Values(self, x, r, value)
 
+    @speaks
     def jacobian_at(self, x: FloatArray) -> FloatArray:
         """Derivatives at a point."""
         self.jacobians += 1
         J = np.ascontiguousarray(self._jacobian(x), dtype=np.float64)
         if J.shape != (self.size, x.size):
             raise DataError(
-                WHO,
-                needs=f"a Jacobian of shape ({self.size}, {x.size})",
+                f"a Jacobian of shape ({self.size}, {x.size})",
                 got=f"shape {J.shape}",
                 todo="Return one row per residual and one column per unknown.",
             )
         if not np.isfinite(J).all():
             raise DataError(
-                WHO,
-                needs="a finite Jacobian",
+                "a finite Jacobian",
                 got="NaN or infinity",
                 todo="Add bounds that exclude points without derivatives.",
             )

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.types import FloatArray
 from auctor.lab.least_squares.methods import LevenbergMarquardt, MethodState, Moved
-from auctor.lab.least_squares.residuals import WHO, Function, Residuals, Values
+from auctor.lab.least_squares.residuals import Function, Residuals, Values
 
 
 class FitStatus(Enum):
@@ -71,6 +71,7 @@ class Fit:
         return self.status is not FitStatus.MAX_ITER
 
 
+@speaks_as("least_squares.solve")
 def solve(
     residuals: Function,
     x0: Any,
@@ -118,18 +119,16 @@ def solve(
     >>> found.x.round(8), found.status.name
     (array([2. , 0.5]), 'CONVERGED')
     """
-    start = check_vector(WHO, "x0", x0).copy()
-    check_real(WHO, "tol", tol, low=0.0)
-    check_real(WHO, "slope", slope, low=0.0)
-    most = check_int(WHO, "max_iter", max_iter)
+    start = check_vector("x0", x0).copy()
+    check_real("tol", tol, low=0.0)
+    check_real("slope", slope, low=0.0)
+    most = check_int("max_iter", max_iter)
     # Checks at the starting point, before any step.
     box = _bounds(start, lower, upper)
     function = Residuals(residuals, jacobian, *box)
     values = function.at(start)
     if not np.isfinite(values.value):
-        raise DataError(
-            WHO, needs="finite residuals at x0", got="NaN or infinity", todo="Pass another x0."
-        )
+        raise DataError("finite residuals at x0", got="NaN or infinity", todo="Pass another x0.")
     maker = LevenbergMarquardt() if method is None else method
     state, trace, status = maker.init(values), [values.value], FitStatus.MAX_ITER
     # Test the gradient before each step; the last round only tests.
@@ -164,17 +163,15 @@ def _bounds(start: FloatArray, lower: Any, upper: Any) -> tuple[FloatArray, Floa
     if not (low <= high).all():
         j = int(np.argmax(~(low <= high)))
         raise DataError(
-            WHO,
-            needs="{option} <= {option2}",
+            "{option} <= {option2}",
             got=f"{low[j]:g} and {high[j]:g} for unknown {j}",
             todo="Swap or widen these bounds.",
-            option=(Option("lower", bare=True), Option("upper", bare=True)),
+            option=("lower", "upper"),
         )
     if ((start < low) | (start > high)).any():
         j = int(np.argmax((start < low) | (start > high)))
         raise DataError(
-            WHO,
-            needs="a start inside the bounds",
+            "a start inside the bounds",
             got=f"x0[{j}] = {start[j]:g} outside [{low[j]:g}, {high[j]:g}]",
             todo="Move x0 inside, or widen the bounds.",
         )

@@ -65,14 +65,14 @@ TANH = Activation(
 ACTIVATIONS = {one.name: one for one in (RELU, SIGMOID, TANH)}
 
 
-def activation(who: str, name: str) -> Activation:
+def activation(name: str) -> Activation:
     """The activation with this name.
 
     Examples
     --------
     >>> import numpy as np
-    >>> tanh = activation("Mlp", "tanh")
+    >>> tanh = activation("tanh")
     >>> tanh.first(tanh.value(np.zeros(1)))
     array([1.])
     """
-    return ACTIVATIONS[check_choice(who, "activation", name, tuple(ACTIVATIONS))]
+    return ACTIVATIONS[check_choice("activation", name, tuple(ACTIVATIONS))]

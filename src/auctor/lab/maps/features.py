@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 
@@ -42,18 +42,20 @@ class RandomFeatures:
     gamma: float = 1.0
     seed: int = 0
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("RandomFeatures", "n_features", self.n_features, low=1)
-        check_real("RandomFeatures", "gamma", self.gamma, low=0.0, open_low=True)
+        check_int("n_features", self.n_features, low=1)
+        check_real("gamma", self.gamma, low=0.0, open_low=True)
 
     @classmethod
     def examples(cls) -> list[RandomFeatures]:
         """Instances the conformance kit tests."""
         return [cls(), cls(2000, gamma=0.3, seed=3)]
 
+    @speaks_for_itself
     def transform(self, X: Any) -> FloatArray:
         """Features of rows; tables with as many columns get the same projections."""
-        rows, rng = _rows("RandomFeatures", X), as_rng(self.seed)
+        rows, rng = _rows(X), as_rng(self.seed)
         directions = rng.normal(size=(rows.shape[1], self.n_features))
         phase = rng.uniform(0.0, 2.0 * np.pi, size=self.n_features)
         # E 2 cos(a.x + b) cos(a.z + b) is the kernel for normal a and uniform b.
@@ -86,9 +88,10 @@ class Nystroem:
     landmarks: Any
     gamma: float = 1.0
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        _rows("Nystroem", self.landmarks)
-        check_real("Nystroem", "gamma", self.gamma, low=0.0, open_low=True)
+        _rows(self.landmarks)
+        check_real("gamma", self.gamma, low=0.0, open_low=True)
 
     @classmethod
     def examples(cls) -> list[Nystroem]:
@@ -96,13 +99,13 @@ class Nystroem:
         rows = np.random.default_rng(0).normal(size=(20, 3))
         return [cls(rows), cls(np.repeat(rows, 2, axis=0), gamma=0.2)]
 
+    @speaks_for_itself
     def transform(self, X: Any) -> FloatArray:
         """Features of rows: ``K(X, Z) K(Z, Z)^(-1/2)``."""
-        marks, rows = _rows("Nystroem", self.landmarks), _rows("Nystroem", X)
+        marks, rows = _rows(self.landmarks), _rows(X)
         if rows.shape[1] != marks.shape[1]:
             raise DataError(
-                "Nystroem",
-                needs=f"rows with {marks.shape[1]} columns, as the landmarks",
+                f"rows with {marks.shape[1]} columns, as the landmarks",
                 got=f"{rows.shape[1]}",
                 todo="Pass the same columns.",
             )
@@ -118,13 +121,12 @@ class Nystroem:
         return kernel
 
 
-def _rows(who: str, X: Any) -> FloatArray:
+def _rows(X: Any) -> FloatArray:
     """A finite float64 matrix with at least one entry."""
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
         raise DataError(
-            who,
-            needs="a finite matrix of rows and columns",
+            "a finite matrix of rows and columns",
             got=f"shape {rows.shape}" if rows.ndim != 2 or rows.size == 0 else "NaN or infinity",
             todo="Pass such an array.",
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.checks import check_vector
 from auctor.core.data_capabilities import ROWS
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_data
@@ -98,6 +98,7 @@ class CallableMap:
 
     has_rows = True
 
+    @speaks_for_itself
     def __init__(
         self,
         scores: Callable[[FloatArray], Any],
@@ -108,7 +109,7 @@ class CallableMap:
         weight: Any = None,
     ) -> None:
         self._scores, self._jacobian = scores, jacobian
-        self._start = check_vector("CallableMap", "start", start)
+        self._start = check_vector("start", start)
         right = np.asarray(y)
         self.target = as_data(np.zeros((right.shape[0], 1)), right, weight=weight).target
         self.n_rows, self.n_params = int(right.shape[0]), int(self._start.size)
@@ -138,6 +139,7 @@ class CallableMap:
         """A copy of the given starting parameters."""
         return self._start.copy()
 
+    @speaks_for_itself
     def at(self, w: FloatArray) -> Tangent:
         """Scores and Jacobian at w, with their shapes checked."""
         value = np.asarray(self._scores(w), dtype=np.float64)
@@ -145,8 +147,7 @@ class CallableMap:
         shapes = ((self.n_rows,), (self.n_rows, self.n_params))
         if (value.shape, jacobian.shape) != shapes:
             raise DataError(
-                "CallableMap",
-                needs=f"scores and Jacobian of shapes {shapes[0]} and {shapes[1]}",
+                f"scores and Jacobian of shapes {shapes[0]} and {shapes[1]}",
                 got=f"{value.shape} and {jacobian.shape}",
                 todo="Return one row for each target and one column for each parameter.",
             )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import as_data
 from auctor.lab.maps.activations import Activation, activation
@@ -57,6 +58,7 @@ class Mlp:
 
     has_rows = True
 
+    @speaks_for_itself
     def __init__(
         self,
         X: Any,
@@ -68,9 +70,9 @@ class Mlp:
         weight: Any = None,
     ) -> None:
         for units in hidden:
-            check_int("Mlp", "hidden", units, low=1)
-        check_choice("Mlp", "init", init, ("auto", "glorot", "he"))
-        data = as_data(X, y, weight=weight, who="Mlp")
+            check_int("hidden", units, low=1)
+        check_choice("init", init, ("auto", "glorot", "he"))
+        data = as_data(X, y, weight=weight)
         self.X: FloatArray = np.asarray(data.to_dense(), dtype=np.float64)
         self.target: Target = data.target
         self._sizes = (self.X.shape[1], *hidden, 1)
@@ -181,4 +183,4 @@ class MlpTangent(ProductTangent):
 
 
 def _named(name: str) -> Activation:
-    return activation("Mlp", name)
+    return activation(name)

@@ -126,7 +126,7 @@ class MapProblem(Problem):
     def start(self, w0: FloatArray | None = None) -> FloatArray:
         """A copy of ``w0``, by default the map's start with the null model's intercept."""
         if w0 is not None:
-            return check_vector("minimise", "w0", w0, size=self.n_params).copy()
+            return check_vector("w0", w0, size=self.n_params).copy()
         return self.join(self._first, self.null.intercept)
 
     def tangent(self, w: FloatArray) -> Tangent:

@@ -55,8 +55,8 @@ def by_chunks(
     >>> bool(np.allclose(parts.coef, whole.coef))
     True
     """
-    check_int("by_chunks", "size", size, low=2)
-    check_real("by_chunks", "tol", tol, low=0.0, open_low=True)
+    check_int("size", size, low=2)
+    check_real("tol", tol, low=0.0, open_low=True)
     matrix = np.asarray(X, dtype=np.float64)
     labels = np.asarray(y, dtype=np.float64)
     kept = _first(labels, size, as_rng(random_state))
@@ -88,8 +88,7 @@ def by_chunks(
         keep[new] = True
         kept = _both_classes(np.flatnonzero(keep), kept, labels)
     raise DataError(
-        "by_chunks",
-        needs="a margin without violated rows",
+        "a margin without violated rows",
         got=f"violated rows after {MOST_ROUNDS} rounds",
         todo="Increase {option}.",
         option="tol",

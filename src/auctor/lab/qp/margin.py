@@ -127,8 +127,8 @@ def hard_margin(X: Any, y: Any, *, form: Form = "primal") -> Margin:
     >>> found.coef.round(6), round(found.intercept, 6), round(found.width, 6)
     (array([1., 0.]), -1.0, 2.0)
     """
-    matrix, labels = _read("hard_margin", X, y)
-    check_choice("hard_margin", "form", form, ("primal", "dual"))
+    matrix, labels = _read(X, y)
+    check_choice("form", form, ("primal", "dual"))
     units = _Units.of(matrix)
     Z = units.rows(matrix)
     if form == "dual":
@@ -167,9 +167,9 @@ def soft_margin(X: Any, y: Any, *, C: float = 1.0, form: Form = "primal") -> Mar
     >>> found.coef.round(6), round(found.value, 6)
     (array([0.666667]), 2.888889)
     """
-    matrix, labels = _read("soft_margin", X, y)
-    check_real("soft_margin", "C", C, low=0.0, open_low=True)
-    check_choice("soft_margin", "form", form, ("primal", "dual"))
+    matrix, labels = _read(X, y)
+    check_real("C", C, low=0.0, open_low=True)
+    check_choice("form", form, ("primal", "dual"))
     units = _Units.of(matrix)
     Z = units.rows(matrix)
     price = C * units.scale**2
@@ -223,11 +223,10 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
     (array([0.5, 0.5]), -1.0)
     """
     matrix = np.ascontiguousarray(K, dtype=np.float64)
-    labels = _labels("svm_dual", y, matrix.shape[0])
+    labels = _labels(y, matrix.shape[0])
     if matrix.shape != (labels.size, labels.size):
         raise DataError(
-            "svm_dual",
-            needs="a square K with a row per label",
+            "a square K with a row per label",
             got=f"shape {matrix.shape}",
             todo="Pass the kernel of the training rows with themselves.",
         )
@@ -300,26 +299,24 @@ def _ridge(d: int, others: int) -> FloatArray:
 def _inseparable(distance: float) -> DataError:
     """The error for classes whose convex hulls meet."""
     return DataError(
-        "hard_margin",
-        needs="classes that a hyperplane separates",
+        "classes that a hyperplane separates",
         got=f"weighted means of both classes that coincide (they differ by {distance:.1g})",
         todo="Use soft_margin, or features in which the classes separate.",
     )
 
 
-def _read(who: str, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+def _read(X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
     """A dense matrix and labels of both signs."""
-    matrix = np.ascontiguousarray(dense_array(as_matrix(X, who=who)), dtype=np.float64)
-    return matrix, _labels(who, y, matrix.shape[0])
+    matrix = np.ascontiguousarray(dense_array(as_matrix(X)), dtype=np.float64)
+    return matrix, _labels(y, matrix.shape[0])
 
 
-def _labels(who: str, y: Any, n: int) -> FloatArray:
+def _labels(y: Any, n: int) -> FloatArray:
     """Labels -1 and +1 as an array; an error unless both occur."""
-    labels = check_vector(who, "y", y, size=n)
+    labels = check_vector("y", y, size=n)
     if not (np.abs(labels) == 1.0).all() or np.abs(labels.sum()) == n:
         raise DataError(
-            who,
-            needs="labels -1 and +1, both of them",
+            "labels -1 and +1, both of them",
             got=f"{np.unique(labels)[:4].tolist()}",
             todo="Encode the two classes as -1 and +1.",
         )

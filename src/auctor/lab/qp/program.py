@@ -10,7 +10,7 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpocon
 
 from auctor.core.checks import check_matrix, check_vector
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError, speaks_as, speaks_for_itself
 from auctor.core.types import FloatArray
 
 #: Negative eigenvalue of G, as a share of the largest in absolute value, up to which it counts as
@@ -52,6 +52,7 @@ class QuadraticProgram:
     ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.5])
     """
 
+    @speaks_for_itself
     def __init__(
         self,
         G: Any,
@@ -64,9 +65,9 @@ class QuadraticProgram:
         lower: Any = None,
         upper: Any = None,
     ) -> None:
-        self.c = check_vector(WHO, "c", c)
+        self.c = check_vector("c", c)
         d = self.c.size
-        self.G = check_matrix(WHO, "G", G, rows=d, columns=d)
+        self.G = check_matrix("G", G, rows=d, columns=d)
         self.units = _units(np.diag(self.G))
         self._factor = _convex_factor(self.G, self.units)
         self.A, self.b = _side("A", A, "b", b, d)
@@ -78,11 +79,10 @@ class QuadraticProgram:
         if (self.lower > self.upper).any():
             j = int(np.argmax(self.lower - self.upper))
             raise DataError(
-                WHO,
-                needs="{option} <= {option2}",
+                "{option} <= {option2}",
                 got=f"{self.lower[j]:g} > {self.upper[j]:g} for variable {j}",
                 todo="Swap or widen these bounds.",
-                option=(Option("lower", bare=True), Option("upper", bare=True)),
+                option=("lower", "upper"),
             )
 
     @property
@@ -159,6 +159,7 @@ class KktResidual(NamedTuple):
         return max(self)
 
 
+@speaks_as("kkt_residual")
 def kkt_residual(program: QuadraticProgram, x: Any, multipliers: Any) -> KktResidual:
     """Violations of the optimality conditions by a point and its multipliers; 0 at a solution.
 
@@ -177,8 +178,8 @@ def kkt_residual(program: QuadraticProgram, x: Any, multipliers: Any) -> KktResi
     >>> kkt_residual(program, [1.0], [0.0])
     KktResidual(stationarity=1.0, equality=0.0, inequality=1.0, sign=0.0, complementarity=0.0)
     """
-    point = check_vector("kkt_residual", "x", x, size=program.size)
-    weight = check_vector("kkt_residual", "multipliers", multipliers, size=program.limits.size)
+    point = check_vector("x", x, size=program.size)
+    weight = check_vector("multipliers", multipliers, size=program.limits.size)
     # Gradient of the Lagrangian, and slacks of all constraints.
     gradient = program.G @ point + program.c - program.rows.T @ weight
     slack = program.rows @ point - program.limits
@@ -190,9 +191,6 @@ def kkt_residual(program: QuadraticProgram, x: Any, multipliers: Any) -> KktResi
         sign=_largest(-weight[k:]),
         complementarity=_largest(np.abs(weight[k:] * slack[k:])),
     )
-
-
-WHO = "QuadraticProgram"
 
 
 def _largest(values: FloatArray) -> float:
@@ -207,13 +205,12 @@ def _side(
         return np.zeros((0, d)), np.zeros(0)
     if matrix is None or limits is None:
         raise DataError(
-            WHO,
-            needs=f"{name} and {limit_name} together",
+            f"{name} and {limit_name} together",
             got=f"only {limit_name if matrix is None else name}",
             todo="Pass both.",
         )
-    rows = check_matrix(WHO, name, matrix, columns=d)
-    return rows, check_vector(WHO, limit_name, limits, size=rows.shape[0])
+    rows = check_matrix(name, matrix, columns=d)
+    return rows, check_vector(limit_name, limits, size=rows.shape[0])
 
 
 def _bound(name: str, value: Any, d: int, none: float) -> FloatArray:
@@ -222,9 +219,7 @@ def _bound(name: str, value: Any, d: int, none: float) -> FloatArray:
         return np.full(d, none)
     bound = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (d,)))
     if np.isnan(bound).any() or (bound == -none).any():
-        raise DataError(
-            WHO, needs=f"{name} bounds that can be met", got="NaN or infinity", todo="Drop them."
-        )
+        raise DataError(f"{name} bounds that can be met", got="NaN or infinity", todo="Drop them.")
     return bound
 
 
@@ -252,8 +247,7 @@ def _convex_factor(G: FloatArray, units: FloatArray) -> FloatArray | None:
     """
     if np.abs(G - G.T).max(initial=0.0) > ASYMMETRY * np.abs(G).max(initial=0.0):
         raise DataError(
-            WHO,
-            needs="a symmetric G",
+            "a symmetric G",
             got=f"a difference of {np.abs(G - G.T).max():g} from its transpose",
             todo="Pass (G + G.T) / 2.",
         )
@@ -268,8 +262,7 @@ def _convex_factor(G: FloatArray, units: FloatArray) -> FloatArray | None:
         values = np.linalg.eigvalsh(G)
         if values[0] < -NEGATIVE_SHARE * max(values[-1], -values[0]):
             raise DataError(
-                WHO,
-                needs="a positive semi-definite G",
+                "a positive semi-definite G",
                 got=f"the eigenvalue {values[0]:.6g}",
                 todo="Add at least its size to the diagonal, or correct the signs.",
             ) from None

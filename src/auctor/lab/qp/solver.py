@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int, check_vector
-from auctor.core.errors import ConvergenceWarning, DataError, warn
+from auctor.core.errors import ConvergenceWarning, DataError, speaks_as, warn
 from auctor.core.types import FloatArray, IntArray
 from auctor.lab.kernels.active_set import OPTIMAL, UNBOUNDED, active_set
 from auctor.lab.kernels.phase_one import FEASIBLE, shortfall, unit_rows, with_shortfall
@@ -114,6 +114,7 @@ class _Scaled:
         return shortfall(self.A, self.b, self.n_equal, x)
 
 
+@speaks_as("solve")
 def solve(
     program: QuadraticProgram,
     *,
@@ -151,11 +152,11 @@ def solve(
     d, m = program.size, program.limits.size
     most = STEPS_EACH * (d + m + 1)
     if max_iter is not None:
-        most = check_int("solve", "max_iter", max_iter, low=1)
+        most = check_int("max_iter", max_iter, low=1)
     if isinstance(start, QpSolution):
         working = start.working if working is None else working
         start = start.x
-    x = program.lowest if start is None else check_vector("solve", "start", start, size=d)
+    x = program.lowest if start is None else check_vector("start", start, size=d)
     if d == 0:
         return _without_variables(program)
     rows = _Scaled.of(program)
@@ -329,8 +330,7 @@ def _check_working(working: Any, rows: _Scaled) -> IntArray:
     chosen = np.asarray(working, dtype=np.int64).ravel()
     if chosen.size and (chosen.min() < 0 or chosen.max() >= rows.b.size):
         raise DataError(
-            "solve",
-            needs=f"working rows among the {rows.b.size} constraints",
+            f"working rows among the {rows.b.size} constraints",
             got=f"{chosen.min()} to {chosen.max()}",
             todo="Pass numbers of rows of the program.",
         )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
@@ -246,13 +247,13 @@ class AcceleratedProximalQuasiNewton:
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
-        check_choice(who, "variant", self.variant, tuple(VARIANTS))
-        check_model(who, self.memory, self.order, self.scaling)
-        check_int(who, "warmup", self.warmup, low=1)
-        check_real(who, "growth", self.growth, low=1.0)
-        check_real(who, "shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_choice("variant", self.variant, tuple(VARIANTS))
+        check_model(self.memory, self.order, self.scaling)
+        check_int("warmup", self.warmup, low=1)
+        check_real("growth", self.growth, low=1.0)
+        check_real("shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
 
     @classmethod
     def examples(cls) -> list[AcceleratedProximalQuasiNewton]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
@@ -77,9 +78,10 @@ class AcceleratedGradient:
 
     needs = Need.SMOOTH_LOSS | Need.CONVEX_LOSS | Need.PROX
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("AcceleratedGradient", "growth", self.growth, low=1.0, open_low=True)
-        check_real("AcceleratedGradient", "relax", self.relax, low=1.0)
+        check_real("growth", self.growth, low=1.0, open_low=True)
+        check_real("relax", self.relax, low=1.0)
 
     @classmethod
     def examples(cls) -> list[AcceleratedGradient]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import COLUMNS
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.problem import Problem
@@ -62,8 +63,9 @@ class CoordinateDescent:
         | Need.COLUMNS
     )
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("CoordinateDescent", "sweeps", self.sweeps, low=1)
+        check_int("sweeps", self.sweeps, low=1)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> CoordinateState:
         """State at the starting point, with the Gram matrix if it is used."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.lab.solvers.stochastic import Batches, Iterate, Stochastic, gradient_at
 from auctor.problem import Problem
 
@@ -64,10 +65,11 @@ class Sgd(Stochastic):
     momentum: float = 0.0
     nesterov: str = "no"
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_real("Sgd", "momentum", self.momentum, low=0.0, high=1.0, open_high=True)
-        check_choice("Sgd", "nesterov", self.nesterov, tuple(MOMENTA))
+        check_real("momentum", self.momentum, low=0.0, high=1.0, open_high=True)
+        check_choice("nesterov", self.nesterov, tuple(MOMENTA))
 
     @classmethod
     def examples(cls) -> list[Sgd]:
@@ -139,11 +141,12 @@ class Adam(Stochastic):
     second: float = 0.999
     epsilon: float = 1e-8
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_real("Adam", "first", self.first, low=0.0, high=1.0, open_high=True)
-        check_real("Adam", "second", self.second, low=0.0, high=1.0, open_high=True)
-        check_real("Adam", "epsilon", self.epsilon, low=0.0)
+        check_real("first", self.first, low=0.0, high=1.0, open_high=True)
+        check_real("second", self.second, low=0.0, high=1.0, open_high=True)
+        check_real("epsilon", self.epsilon, low=0.0)
 
     def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
         """One step; the running means are corrected for their start at zero."""

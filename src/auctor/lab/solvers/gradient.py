@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.errors import IncompatibleError, Option
+from auctor.core.errors import IncompatibleError, Option, speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.needs import Need
@@ -44,20 +44,20 @@ class GradientDescent:
 
     needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = "GradientDescent"
-        check_real(who, "beta", self.beta, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_real(who, "armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("beta", self.beta, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> State:
         """State at the starting point."""
         if self.exact and not problem.loss.quadratic:
             raise IncompatibleError(
-                "GradientDescent(exact=True)",
-                needs="a quadratic loss",
+                "a quadratic loss",
                 got=problem.described,
                 todo="Leave {option} False.",
                 option=Option("exact", bare=True),
+                part="GradientDescent(exact=True)",
             )
         return State(problem.evaluate(w))
 

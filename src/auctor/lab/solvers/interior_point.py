@@ -12,6 +12,7 @@ from auctor.core.checks import check_real
 from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.data_capabilities import COLUMNS, SECOND_ORDER
+from auctor.core.errors import speaks_for_itself
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.kernels.linalg.columns import row_products
@@ -105,8 +106,9 @@ class InteriorPoint:
         | Need.COLUMNS
     )
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("InteriorPoint", "growth", self.growth, low=1.0, open_low=True)
+        check_real("growth", self.growth, low=1.0, open_low=True)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> InteriorState:
         """State at the starting point."""

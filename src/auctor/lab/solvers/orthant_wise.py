@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
@@ -78,11 +79,10 @@ class OrthantWise:
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("OrthantWise", "memory", self.memory, low=1)
-        check_real(
-            "OrthantWise", "shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True
-        )
+        check_int("memory", self.memory, low=1)
+        check_real("shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> OrthantState:
         """State at the starting point."""

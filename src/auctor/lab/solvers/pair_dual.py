@@ -10,7 +10,7 @@ import numpy as np
 from auctor.core.capabilities import PAIRED
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import ROWS
-from auctor.core.errors import IncompatibleError, Option
+from auctor.core.errors import IncompatibleError, Option, speaks_for_itself
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.problem import Problem
 from auctor.problem.needs import Need
@@ -72,8 +72,9 @@ class PairDualAscent(Reformulated):
 
     needs = Need.PAIR_LOSS | Need.STRONG_PENALTY | Need.ROWS
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("PairDualAscent", "max_pairs", self.max_pairs, low=1)
+        check_int("max_pairs", self.max_pairs, low=1)
 
     @property
     def inner_solver(self) -> Choice:
@@ -101,11 +102,11 @@ def every_pair(target: Target, most: int) -> tuple[IntArray, IntArray, FloatArra
     count = int(n_pos @ n_neg)
     if count > most:
         raise IncompatibleError(
-            "PairDualAscent",
-            needs=f"at most {most} pairs",
+            f"at most {most} pairs",
             got=count,
             todo="Use {option} or {option2}.",
             option=(Option("solver", "continuation"), Option("solver", "bmrm")),
+            part="PairDualAscent",
         )
     groups = list(zip(pos.start, neg.start, n_pos, n_neg, strict=False))
     first = np.concatenate([np.repeat(np.arange(i, i + m), n) for i, _, m, n in groups])

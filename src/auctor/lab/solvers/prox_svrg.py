@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.data_capabilities import ROWS
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.lab.kernels.finite_sum import svrg_epoch
@@ -116,9 +117,10 @@ class ProxSvrg:
 
     needs = Need.SMOOTH_LOSS | Need.QUADRATIC_PAIRS | Need.SEPARABLE_PENALTY | Need.ROWS
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_real("ProxSvrg", "inner", self.inner, low=0.0, open_low=True)
-        check_real("ProxSvrg", "length", self.length, low=0.0, open_low=True)
+        check_real("inner", self.inner, low=0.0, open_low=True)
+        check_real("length", self.length, low=0.0, open_low=True)
 
     @classmethod
     def examples(cls) -> list[ProxSvrg]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.needs import Need
@@ -46,8 +47,9 @@ class ProximalGradient:
 
     needs = Need.SMOOTH_LOSS | Need.PROX
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_steps(type(self).__name__, self.shrink, self.growth)
+        check_steps(self.shrink, self.growth)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ProximalState:
         """State at the starting point."""

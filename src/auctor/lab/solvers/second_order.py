@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.lab.solvers.stochastic import Batches, Iterate, Stochastic, StochasticState, gradient_at
@@ -59,13 +60,13 @@ class SubsampledNewton(Stochastic):
 
     needs = Stochastic.needs | Need.CURVATURE
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
         super().__post_init__()
-        who = type(self).__name__
-        check_int(who, "curvature_batch", self.curvature_batch, low=1)
-        check_int(who, "max_cg", self.max_cg, low=1)
-        check_real(who, "armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_int("curvature_batch", self.curvature_batch, low=1)
+        check_int("max_cg", self.max_cg, low=1)
+        check_real("armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
 
     def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
         """One direction and line search; the iterate does not move if the search fails."""
@@ -119,12 +120,12 @@ class StochasticLbfgs(Stochastic):
     every: int = 10
     memory: int = 5
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
         super().__post_init__()
-        who = type(self).__name__
-        check_int(who, "curvature_batch", self.curvature_batch, low=1)
-        check_int(who, "every", self.every, low=1)
-        check_int(who, "memory", self.memory, low=1)
+        check_int("curvature_batch", self.curvature_batch, low=1)
+        check_int("every", self.every, low=1)
+        check_int("memory", self.memory, low=1)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> StochasticState:
         """State at the starting point, without pairs."""

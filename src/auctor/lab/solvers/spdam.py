@@ -10,6 +10,7 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import ROWS
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rng import kernel_state
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray, IntArray
@@ -109,9 +110,10 @@ class Spdam:
         | Need.ROWS
     )
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
         if self.batch is not None:
-            check_int("Spdam", "batch", self.batch, low=1)
+            check_int("batch", self.batch, low=1)
 
     @classmethod
     def examples(cls) -> list[Spdam]:

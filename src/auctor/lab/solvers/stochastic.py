@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.result import Counts
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
@@ -155,13 +156,13 @@ class Stochastic(ABC):
 
     needs: ClassVar[Need] = Need.SMOOTH_LOSS | Need.ROW_LOSS | Need.SMOOTH_PENALTY | Need.ROWS
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
         if self.step_size is not None:
-            check_real(who, "step_size", self.step_size, low=0.0, open_low=True)
-        check_int(who, "batch", self.batch, low=1)
-        check_choice(who, "schedule", self.schedule, tuple(SCHEDULES))
-        check_real(who, "decay", self.decay, low=0.0, open_low=True)
+            check_real("step_size", self.step_size, low=0.0, open_low=True)
+        check_int("batch", self.batch, low=1)
+        check_choice("schedule", self.schedule, tuple(SCHEDULES))
+        check_real("decay", self.decay, low=0.0, open_low=True)
 
     @abstractmethod
     def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:

@@ -78,7 +78,7 @@ def additive_section(info: CurvesInfo) -> str:
 @cache
 def templates() -> Environment:
     """The templates, with the functions of `auctor.reports.text` as filters."""
-    jinja2 = require("jinja2", extra="cli", who="the HTML report")
+    jinja2 = require("jinja2", extra="cli")
     environment: Environment = jinja2.Environment(
         loader=jinja2.PackageLoader("auctor.reports.html"),
         autoescape=True,

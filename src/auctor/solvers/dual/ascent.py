@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.capabilities import COMPILED
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import ROWS
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import dual as kernels
@@ -138,9 +139,10 @@ class DualCoordinateAscent:
 
     needs = Need.POINTWISE_LOSS | Need.STRONG_PENALTY | Need.ROWS
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("DualCoordinateAscent", "blocks", self.blocks, low=1)
-        check_int("DualCoordinateAscent", "shrinking", self.shrinking)
+        check_int("blocks", self.blocks, low=1)
+        check_int("shrinking", self.shrinking)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> DualState:
         """State at the first dual point: zero, or the derivatives of the loss at ``w``."""

@@ -7,7 +7,6 @@ diagonal every trial costs O(columns), whatever the number of rows.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,7 +16,14 @@ import scipy
 
 from auctor.core.capabilities import SCALE_INVARIANT
 from auctor.core.data_capabilities import DENSE, ROWS
-from auctor.core.errors import DataWarning, IncompatibleError, Option, ParameterError
+from auctor.core.errors import (
+    DataWarning,
+    IncompatibleError,
+    Option,
+    ParameterError,
+    speaks_for_itself,
+    warn,
+)
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
@@ -144,21 +150,23 @@ class GaussianDiscriminant:
 
     needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
         rule, form = self._rule, self._form
         if rule is not None and rule.estimated and not form.full:
             raise ParameterError(
-                "GaussianDiscriminant",
-                needs="{option} for {option2}",
+                "{option} for {option2}",
                 got=f"{self.covariance!r}",
                 todo="Pass a number in its place, or none.",
                 option=(Option("covariance", "full"), Option("shrinkage", "auto")),
             )
 
+    @speaks_for_itself
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> GaussianState:
         """State at the starting point."""
         return GaussianState(problem.evaluate(w))
 
+    @speaks_for_itself
     def step(self, problem: Problem, state: GaussianState) -> GaussianState:
         """Move to the best direction, at the scale of log-odds."""
         moments, w = _direction(problem, self._moments(problem))
@@ -178,8 +186,7 @@ class GaussianDiscriminant:
         rule = self._rule
         if rule is not None and rule.estimated and not whole:
             raise IncompatibleError(
-                "GaussianDiscriminant",
-                needs="row access for {option}",
+                "row access for {option}",
                 got=f"{type(data).__name__} data",
                 todo="Pass a number in its place, or none.",
                 option=Option("shrinkage", "auto"),
@@ -195,11 +202,11 @@ class GaussianDiscriminant:
 
     @cached_property
     def _rule(self) -> FixedShrinkage | LedoitWolf | None:
-        return shrinkage_rule("GaussianDiscriminant", self.shrinkage)
+        return shrinkage_rule(self.shrinkage)
 
     @cached_property
     def _form(self) -> CovarianceForm:
-        return covariance_form("GaussianDiscriminant", self.covariance)
+        return covariance_form(self.covariance)
 
 
 # --- directions -----------------------------------------------------------------------------
@@ -255,15 +262,13 @@ def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) ->
     constant = _constant(moments, w)
     if constant.all() or (constant.any() and not problem.loss.shift_invariant):
         classes = "both classes" if constant.all() else "a class"
-        warnings.warn(
+        warn(
             DataWarning(
-                "GaussianDiscriminant",
                 does=f"found scores that hardly vary within {classes}: there are too few rows for "
                 "the columns, or a column determines the label",
                 todo="Use {option} with a larger {option2}.",
                 option=(Option("penalty", "l2"), Option("strength", bare=True)),
-            ),
-            stacklevel=3,
+            )
         )
 
 

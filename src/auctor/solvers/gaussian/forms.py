@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, ParameterError, speaks_for_itself
 from auctor.core.types import FloatArray
 
 #: Eigenvalues below this share of the largest count as zero; a few thousand times machine epsilon.
@@ -55,6 +55,7 @@ class Blocks(CovarianceForm):
 
     full = False
 
+    @speaks_for_itself
     def on(self, d: int) -> Callable[[FloatArray], FloatArray]:
         """The function that sets the covariances between blocks to zero."""
         mask = np.eye(d, dtype=bool)
@@ -62,10 +63,7 @@ class Blocks(CovarianceForm):
             index = np.asarray(block, dtype=np.int64)
             if index.size and not (index.min() >= 0 and index.max() < d):
                 raise DataError(
-                    "GaussianDiscriminant",
-                    needs=f"blocks of column indices below {d}",
-                    got=block,
-                    todo="Count columns from 0.",
+                    f"blocks of column indices below {d}", got=block, todo="Count columns from 0."
                 )
             mask[np.ix_(index, index)] = True
         return lambda matrix: np.where(mask, matrix, 0.0)
@@ -93,22 +91,21 @@ class Band(CovarianceForm):
 FORMS: dict[str, CovarianceForm] = {"full": CovarianceForm(), "diagonal": Independent()}
 
 
-def covariance_form(who: str, covariance: Covariance) -> CovarianceForm:
+def covariance_form(covariance: Covariance) -> CovarianceForm:
     """The form that a parameter stands for; ``ParameterError`` if it is none of the documented."""
     if isinstance(covariance, str) and covariance in FORMS:
         return FORMS[covariance]
     if isinstance(covariance, int | np.integer):
-        return Band(check_int(who, "covariance", covariance))
+        return Band(check_int("covariance", covariance))
     if isinstance(covariance, Sequence) and not isinstance(covariance, str):
         indices = [i for block in covariance if isinstance(block, Sequence) for i in block]
         if indices and all(isinstance(i, int | np.integer) for i in indices):
             return Blocks(covariance)
     raise ParameterError(
-        who,
-        needs="{option} to be 'full', 'diagonal', lists of column indices or the width of a band",
+        "{option} to be 'full', 'diagonal', lists of column indices or the width of a band",
         got=f"{covariance!r}",
         todo="Pass one of these.",
-        option=Option("covariance", bare=True),
+        option="covariance",
     )
 
 

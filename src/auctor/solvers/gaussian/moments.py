@@ -173,14 +173,13 @@ def class_moments(
     """
     if min(rows.rows.size for rows in data.target.classes) == 0:
         raise DataError(
-            "GaussianDiscriminant",
-            needs="rows of both classes, encoded as -1 and +1",
+            "rows of both classes, encoded as -1 and +1",
             got=f"{np.unique(data.target.y)[:4]}",
             todo="Encode the labels first.",
         )
     work = Counts() if counts is None else counts
     work.passes += 2
-    form = covariance_form("GaussianDiscriminant", covariance)
+    form = covariance_form(covariance)
     # Prior and mean of each class; wide data are first expressed in a basis of the rows.
     totals = np.array([rows.total for rows in data.target.classes])
     prior = totals / totals.sum()
@@ -200,8 +199,7 @@ def class_moments(
         return ClassMoments(prior, mean, np.maximum(variance, 0.0), lambda w: w)
     if data.n_columns > LARGEST_SIZE:
         raise IncompatibleError(
-            "GaussianDiscriminant",
-            needs=f"at most {LARGEST_SIZE} columns for this covariance",
+            f"at most {LARGEST_SIZE} columns for this covariance",
             got=data.n_columns,
             todo="Use {option}, which needs no covariance matrix.",
             option=Option("solver", "lbfgs"),
@@ -227,8 +225,7 @@ def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Count
     again = np.flatnonzero(np.diag(matrix) < CANCELLED * mean * mean)
     if again.size and by_row is None:
         raise IncompatibleError(
-            "GaussianDiscriminant",
-            needs="columns with means of the size of their deviations, for data without row access",
+            "columns with means of the size of their deviations, for data without row access",
             got=f"column {again[0]} with a much larger mean",
             todo="Subtract its mean.",
         )
@@ -279,8 +276,7 @@ def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     n = data.n_rows
     if n > LARGEST_SIZE:
         raise IncompatibleError(
-            "GaussianDiscriminant",
-            needs=f"at most {LARGEST_SIZE} rows or columns",
+            f"at most {LARGEST_SIZE} rows or columns",
             got=f"{n} rows and {data.n_columns} columns",
             todo="Use {option}, which needs no covariance matrix.",
             option=Option("solver", "lbfgs"),

@@ -94,13 +94,13 @@ class LedoitWolf:
 RULES = {"auto": LedoitWolf()}
 
 
-def shrinkage_rule(who: str, given: str | float | None) -> FixedShrinkage | LedoitWolf | None:
+def shrinkage_rule(given: str | float | None) -> FixedShrinkage | LedoitWolf | None:
     """The rule that a parameter stands for: none, a name, or a number in [0, 1]."""
     if given is None:
         return None
     if isinstance(given, str):
-        return RULES[check_choice(who, "shrinkage", given, tuple(RULES))]
-    return FixedShrinkage(check_real(who, "shrinkage", given, low=0.0, high=1.0))
+        return RULES[check_choice("shrinkage", given, tuple(RULES))]
+    return FixedShrinkage(check_real("shrinkage", given, low=0.0, high=1.0))
 
 
 def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None) -> Shrinkage:

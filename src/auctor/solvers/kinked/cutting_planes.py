@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from auctor.core.checks import check_int
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
@@ -153,8 +154,9 @@ class Bmrm:
         needs = Need.CONVEX_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY
         return needs | Need.SMOOTHABLE_LOSS if self.leave_zero else needs
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("Bmrm", "patience", self.patience, low=1)
+        check_int("patience", self.patience, low=1)
 
     @classmethod
     def examples(cls) -> list[Bmrm]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.capabilities import CENTRABLE
 from auctor.core.checks import check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
@@ -114,10 +115,10 @@ class Smoothing:
 
     centred: ClassVar[bool] = False
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
-        check_real(who, "shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_real(who, "min_width", self.min_width, low=0.0, open_low=True)
+        check_real("shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("min_width", self.min_width, low=0.0, open_low=True)
 
     @property
     def needs(self) -> Need:

@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.data_capabilities import ROWS
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
@@ -84,10 +85,10 @@ class Newton:
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = "Newton"
-        check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_int(who, "max_cg", self.max_cg, low=1)
+        check_real("forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_int("max_cg", self.max_cg, low=1)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> NewtonState:
         """State at the starting point."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auctor.core.checks import check_int
+from auctor.core.errors import speaks_for_itself
 from auctor.problem import Problem
 from auctor.solvers.lbfgs import Lbfgs
 from auctor.solvers.relay import Relay, RelayState, Stage
@@ -34,10 +35,11 @@ class LbfgsThenNewton(Relay):
 
     needs = Lbfgs.needs | Newton.needs
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_int("LbfgsThenNewton", "steps", self.steps, low=1)
+        check_int("steps", self.steps, low=1)
         if self.preconditioned_steps is not None:
-            check_int("LbfgsThenNewton", "preconditioned_steps", self.preconditioned_steps, low=1)
+            check_int("preconditioned_steps", self.preconditioned_steps, low=1)
 
     @property
     def stages(self) -> tuple[Stage[Any], ...]:

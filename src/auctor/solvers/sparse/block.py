@@ -9,6 +9,7 @@ import numpy as np
 from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_int, check_real
 from auctor.core.data_capabilities import COLUMNS
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import BlockSpec, FloatArray, IntArray
 from auctor.kernels.linalg.columns import combine, dots
 from auctor.problem import Point, Problem
@@ -98,12 +99,12 @@ class BlockCoordinateDescent:
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.ROW_LOSS | Need.BLOCK_PENALTY | Need.COLUMNS
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
         for name in ("fraction", "sigma"):
             value = getattr(self, name)
-            check_real(who, name, value, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_int(who, "max_sweeps", self.max_sweeps, low=1)
+            check_real(name, value, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_int("max_sweeps", self.max_sweeps, low=1)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BlockState:
         """State at the starting point."""

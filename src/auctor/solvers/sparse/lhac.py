@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rng import is_kernel_state
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
@@ -181,13 +182,14 @@ class Lhac:
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_model("Lhac", self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
-        check_choice("Lhac", "active_set", self.active_set, tuple(ACTIVE_SETS))
-        check_choice("Lhac", "inner", self.inner, tuple(BUDGETS))
-        check_real("Lhac", "inner_rate", self.inner_rate, low=0.0, open_low=True)
-        check_real("Lhac", "theta_shrink", self.theta_shrink, low=0.0, high=1.0, open_low=True)
-        check_real("Lhac", "prox", self.prox, low=0.0)
+        check_model(self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
+        check_choice("active_set", self.active_set, tuple(ACTIVE_SETS))
+        check_choice("inner", self.inner, tuple(BUDGETS))
+        check_real("inner_rate", self.inner_rate, low=0.0, open_low=True)
+        check_real("theta_shrink", self.theta_shrink, low=0.0, high=1.0, open_low=True)
+        check_real("prox", self.prox, low=0.0)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> LhacState:
         """State at the starting point, with the curvature along the gradient as scale."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import ConvergenceWarning, ParameterError
+from auctor.core.errors import ConvergenceWarning, ParameterError, speaks_as, warn
 from auctor.core.result import Solution, Status
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
@@ -84,6 +83,7 @@ class Path:
         return all(s.converged for s in self.solutions)
 
 
+@speaks_as("regularisation_path")
 def regularisation_path(
     problem: Problem,
     *,
@@ -149,11 +149,10 @@ def regularisation_path(
            [1. , 0. ],
            [2.6, 0.6]])
     """
-    who = "regularisation_path"
-    check_real(who, "tol", tol, low=0.0)
-    check_choice(who, "on_failure", on_failure, ("warn", "ignore"))
+    check_real("tol", tol, low=0.0)
+    check_choice("on_failure", on_failure, ("warn", "ignore"))
     if max_seconds is not None:
-        check_real(who, "max_seconds", max_seconds, low=0.0)
+        check_real("max_seconds", max_seconds, low=0.0)
     # One solve per strength; Ctrl-C between points keeps those that are done.
     levels = _levels(problem, strengths, n, ratio)
     run = _PathRun(problem, solver, tol, max_iter, as_rng(rng), max_seconds, w0, on_point)
@@ -170,7 +169,7 @@ def regularisation_path(
     done = tuple(run.solutions)
     path = Path(levels[: len(done)], done, len(done) == levels.size and not run.stopped)
     if on_failure == "warn" and not path.converged:
-        warnings.warn(_advice(path), stacklevel=2)
+        warn(_advice(path))
     return path
 
 
@@ -255,20 +254,18 @@ def _levels(
     problem: Problem, strengths: Sequence[float] | FloatArray | None, n: int, ratio: float
 ) -> FloatArray:
     """The strengths of a path, checked and decreasing."""
-    who = "regularisation_path"
     if strengths is None:
-        check_int(who, "n", n, low=1)
-        check_real(who, "ratio", ratio, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_int("n", n, low=1)
+        check_real("ratio", ratio, low=0.0, high=1.0, open_low=True, open_high=True)
         largest = strength_max(problem)
         if not 0.0 < largest < math.inf:
             raise ParameterError(
-                who,
-                needs="a column that lowers the loss, to find the largest strength",
+                "a column that lowers the loss, to find the largest strength",
                 got=f"a null model that is optimal at strength {largest:g}",
                 todo="Pass strengths.",
             )
         return np.geomspace(largest, largest * ratio, n)
-    return check_strengths(who, strengths)
+    return check_strengths(strengths)
 
 
 def _advice(path: Path) -> ConvergenceWarning:

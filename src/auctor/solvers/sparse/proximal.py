@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
@@ -60,10 +61,10 @@ def first_proximal_step(
     return found[0], found[1]
 
 
-def check_steps(who: str, shrink: float, growth: float) -> None:
+def check_steps(shrink: float, growth: float) -> None:
     """Raise ``ParameterError`` for step factors outside their range."""
-    check_real(who, "shrink", shrink, low=0.0, high=1.0, open_low=True, open_high=True)
-    check_real(who, "growth", growth, low=1.0)
+    check_real("shrink", shrink, low=0.0, high=1.0, open_low=True, open_high=True)
+    check_real("growth", growth, low=1.0)
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,9 @@ class Fista:
 
     needs = Need.SMOOTH_LOSS | Need.PROX
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        check_steps(type(self).__name__, self.shrink, self.growth)
+        check_steps(self.shrink, self.growth)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> FistaState:
         """State at the starting point."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.data_capabilities import COLUMNS
+from auctor.core.errors import speaks_for_itself
 from auctor.core.rng import kernel_state
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.problem import Point, Problem
@@ -138,10 +139,10 @@ class ProximalNewton:
         | Need.MATRIX_COLUMNS
     )
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = "ProximalNewton"
-        check_real(who, "sigma", self.sigma, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_int(who, "max_sweeps", self.max_sweeps, low=1)
+        check_real("sigma", self.sigma, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_int("max_sweeps", self.max_sweeps, low=1)
 
     def init(
         self, problem: Problem, w: FloatArray, rng: np.random.Generator

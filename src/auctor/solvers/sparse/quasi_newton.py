@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
@@ -259,15 +260,15 @@ class ProximalQuasiNewton:
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
-        check_model(who, self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
-        check_choice(who, "hessian", self.hessian, tuple(HESSIANS))
-        check_choice(who, "inner", self.inner, tuple(EFFORTS))
-        check_real(who, "conditioning", self.conditioning, low=0.0, high=1.0, open_low=True)
-        check_real(who, "prox", self.prox, low=0.0)
-        check_real(who, "relax", self.relax, low=1.0)
-        check_int(who, "warmup", self.warmup, low=1)
+        check_model(self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
+        check_choice("hessian", self.hessian, tuple(HESSIANS))
+        check_choice("inner", self.inner, tuple(EFFORTS))
+        check_real("conditioning", self.conditioning, low=0.0, high=1.0, open_low=True)
+        check_real("prox", self.prox, low=0.0)
+        check_real("relax", self.relax, low=1.0)
+        check_int("warmup", self.warmup, low=1)
 
     @classmethod
     def examples(cls) -> list[ProximalQuasiNewton]:

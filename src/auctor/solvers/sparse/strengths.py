@@ -125,15 +125,12 @@ def _least_strength(problem: Problem, spec: SeparableSpec) -> float:
     return max(upper, 0.0)
 
 
-def check_strengths(who: str, strengths: object) -> FloatArray:
+def check_strengths(strengths: object) -> FloatArray:
     """The distinct strengths in decreasing order; an error unless all are >= 0."""
-    levels = check_vector(who, "strengths", strengths)
+    levels = check_vector("strengths", strengths)
     if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
         raise ParameterError(
-            who,
-            needs="a sequence of strengths >= 0",
-            got=f"{strengths!r}",
-            todo="Pass such numbers.",
+            "a sequence of strengths >= 0", got=f"{strengths!r}", todo="Pass such numbers."
         )
     return np.unique(levels)[::-1]
 
@@ -142,8 +139,7 @@ def _need_kink(penalty: Penalty, kinked: bool) -> None:
     """Raise `ParameterError` unless the penalty has a kink at 0 in every column."""
     if not kinked:
         raise ParameterError(
-            "strength_max",
-            needs="a penalty with a kink at 0 in every column",
+            "a penalty with a kink at 0 in every column",
             got=f"{type(penalty).__name__} without one in some",
             todo="Pass the strengths yourself.",
         )
@@ -155,8 +151,7 @@ def _null_pull(problem: Problem) -> FloatArray:
         loss = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
         if loss is None:
             raise ParameterError(
-                "strength_max",
-                needs="a loss that is smooth or has a smoothed form",
+                "a loss that is smooth or has a smoothed form",
                 got=problem.described,
                 todo="Pass the strengths yourself.",
             )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.errors import speaks_for_itself
 from auctor.core.linalg import floored
 from auctor.core.types import Array, FloatArray, IntArray, TreeSpec
 from auctor.kernels.penalties import trees as kernels
@@ -121,11 +122,11 @@ class SubspaceNewton:
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY | Need.COLUMN_SUBSETS
 
+    @speaks_for_itself
     def __post_init__(self) -> None:
-        who = type(self).__name__
-        check_real(who, "fraction", self.fraction, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("fraction", self.fraction, low=0.0, high=1.0, open_low=True, open_high=True)
         for name in ("max_moves", "max_products", "fewest"):
-            check_int(who, name, getattr(self, name), low=1)
+            check_int(name, getattr(self, name), low=1)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SubspaceState:
         """State at the starting point."""

@@ -295,11 +295,11 @@ def budget(inner: str, k: int, rate: float) -> int:
 
 
 def check_model(
-    who: str, memory: int, order: str, scaling: float, *, rho: float = 1.0, growth: float = 2.0
+    memory: int, order: str, scaling: float, *, rho: float = 1.0, growth: float = 2.0
 ) -> None:
     """Check the parameters that these solvers share."""
-    check_int(who, "memory", memory, low=1)
-    check_real(who, "scaling", scaling, low=0.0, high=1.0)
-    check_choice(who, "order", order, tuple(ORDERS))
-    check_real(who, "rho", rho, low=0.0, high=1.0, open_low=True)
-    check_real(who, "growth", growth, low=1.0, open_low=True)
+    check_int("memory", memory, low=1)
+    check_real("scaling", scaling, low=0.0, high=1.0)
+    check_choice("order", order, tuple(ORDERS))
+    check_real("rho", rho, low=0.0, high=1.0, open_low=True)
+    check_real("growth", growth, low=1.0, open_low=True)
