@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -229,25 +227,6 @@ def test_random_coordinates_keep_their_bound():
     ]
     gaps = np.mean([np.array(trace[:12]) - best for trace in traces], axis=0)
     assert (gaps <= gaps[0] * rate ** (8 * np.arange(12)) * (1 + 1e-9)).all()
-
-
-def test_exact_coordinate_steps_may_cycle():
-    """T-23, Powell: in rational numbers six corners of a cube, and a gradient of at least 2."""
-    e = Fraction(1, 100)
-    x = [-1 - e, 1 + e / 2, -1 - e / 4]
-    corners = []
-    for k in range(120):
-        i = k % 3
-        s = sum(x) - x[i]
-        x[i] = (1 if s > 0 else -1) * (1 + abs(s) / 2)
-        slopes = [
-            -(sum(x) - v) + 2 * (1 if v > 0 else -1) * max(abs(v) - 1, Fraction(0)) for v in x
-        ]
-        assert max(abs(slope) for slope in slopes) >= 1
-        assert sum(slope * slope for slope in slopes) >= 4
-        corners.append(tuple(1 if v > 0 else -1 for v in x))
-    assert len(set(corners)) == 6
-    assert corners[:6] == corners[-6:]
 
 
 @pytest.mark.slow  # thousands of iterations

@@ -44,24 +44,6 @@ def quiet(problem, solver, **options):
     return minimise(problem, solver, rng=0, on_failure="ignore", **options)
 
 
-def draws(x, schedule, seed):
-    """Single rows of X5 with replacement, many runs at once; half the mean square after each."""
-    rng, gaps = np.random.default_rng(seed), []
-    for step in schedule:
-        x = x - step * (x - rng.integers(1, 11, size=x.size))
-        gaps.append(0.5 * np.mean((x - 5.5) ** 2))
-    return np.array(gaps)
-
-
-def recursion(schedule, first):
-    """The exact expectation: ``V+ = (1 - a)^2 V + a^2 8.25``, halved."""
-    V, gaps = first**2, []
-    for step in schedule:
-        V = (1 - step) ** 2 * V + step**2 * 8.25
-        gaps.append(0.5 * V)
-    return np.array(gaps)
-
-
 def test_gradients_of_the_ten_integers():
     """X5: the mean of the rows' slopes is the slope, and their variance is 8.25."""
     problem = integers()
@@ -74,46 +56,27 @@ def test_gradients_of_the_ten_integers():
         assert slopes.var() == pytest.approx(8.25)
 
 
-@pytest.mark.parametrize("step", [0.05, 0.3, 1.0])
-def test_floor_of_a_constant_step(step):
-    """X6, T-12: the recursion, theorem 5, and the stationary gap ``a M / (2 (2 - a))``."""
-    runs, k = 4000, np.arange(1, 301)
-    exact = recursion(np.full(300, step), 10.5)
-    found = draws(np.full(runs, -5.0), np.full(300, step), seed=1)
-    spread = np.sqrt(2.0 / runs) * exact  # of half a squared normal; ours have lighter tails
-    assert (np.abs(found - exact) <= 4.0 * spread + 1e-12).mean() > 0.99
-    floor, first = 0.5 * step * 8.25, 0.5 * 10.5**2
-    assert (exact <= floor + (1 - step) ** k * (first - floor) + 1e-12).all()
-    assert exact[-1] == pytest.approx(step * 8.25 / (2 * (2 - step)), rel=1e-6)
+class Noted(Batches):
+    """Batches that note the rows which were drawn."""
+
+    def draw(self, size):
+        rows = super().draw(size)
+        self.seen = [*getattr(self, "seen", []), rows.data.target.y.mean()]
+        return rows
 
 
-def test_harmonic_steps_have_their_rate():
-    """T-12, theorem 6 with beta = 2, gamma = 1: gap <= nu / (gamma + k), and k gap -> 5.5."""
-    k = np.arange(1, 10_001)
-    gaps = recursion(2.0 / (1.0 + k), 10.5)
-    nu = max(2.0**2 * 8.25 / (2 * (2.0 - 1.0)), 2.0 * 0.5 * 10.5**2)
-    assert (gaps <= nu / (1.0 + k)).all()
-    assert 10_000 * gaps[-1] == pytest.approx(5.5, rel=0.01)
-
-
-#: X7: exact gaps after each stage of the halving schedule.
-STAGES = (0.3376, 0.1624, 0.08275, 0.04355, 0.02338, 0.01273, 0.007012, 0.003909, 0.002201,
-          0.0012534)  # fmt: skip
-
-
-def test_halving_schedule_of_the_notes():
-    """X7: ceil(15 2^i / i) steps of 0.3 / 2^i; stage gaps, and k gap below 10 after 200 steps."""
+def test_sgd_takes_the_halving_steps_of_the_notes():
+    """X7: ceil(15 2^i / i) steps of 0.3 / 2^i, each ``x - a (x - row)``; the end is near 5.5."""
     lengths = [int(np.ceil(15 * 2**i / i)) for i in range(1, 11)]
     assert lengths == [30, 30, 40, 60, 96, 160, 275, 480, 854, 1536]
-    steps = np.repeat(0.3 / 2.0 ** np.arange(1, 11), lengths)
-    exact = recursion(steps, 10.5)
-    ends = np.cumsum(lengths) - 1
-    np.testing.assert_allclose(exact[ends], STAGES, rtol=2e-3)
-    late = np.arange(201, steps.size + 1)
-    assert (late * exact[200:] < 10.0).all()
-    runs = 20_000
-    found = draws(np.full(runs, -5.0), steps, seed=0)[ends]
-    assert (np.abs(found - exact[ends]) <= 3.0 * np.sqrt(2.0 / runs) * exact[ends]).all()
+    batches, iterate = Noted(integers(), np.random.default_rng(0)), Iterate.at(np.array([-5.0]))
+    solver, x = Sgd(step_size=0.3, batch=1, schedule="constant"), -5.0
+    for step in np.repeat(0.3 / 2.0 ** np.arange(1, 11), lengths):
+        solver.advance(batches, iterate, 1, step)
+        x = x - step * (x - batches.seen[-1])
+        assert iterate.w[0] == pytest.approx(x, rel=1e-12)
+    assert np.ptp(np.unique(batches.seen, return_counts=True)[1]) <= 1  # every row once per epoch
+    assert 0.5 * (x - 5.5) ** 2 < 10.0 / sum(lengths)
 
 
 @pytest.mark.slow  # test_contracts.py finds the known optima with the same solver
