@@ -32,8 +32,7 @@ Classes: TypeAlias = Mapping[str, type[Any]]
 
 #: Kinds of numpy dtypes that a file may have.
 KINDS = "biufSU"
-#: Largest number of entries, 1 GiB of floats, of a matrix that is stored as its nonzero entries: a
-#: small file could otherwise need any amount of memory when it is read.
+#: Largest number of entries, 1 GiB of floats, of a matrix that is stored as its nonzero entries.
 MOST_SPARSE = 1 << 27
 #: Fewest entries of an array that is stored as its nonzero entries.
 LEAST_SPARSE = 64

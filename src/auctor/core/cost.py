@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-#: Columns of a dense product of matrices that cost as much as one product with a vector. The former
-#: is limited by arithmetic, the latter by memory. Measured with OpenBLAS on one thread and 20,000
-#: rows: 7 at 100 columns, 11 at 200 and 400, and 1.3 at 50, where the data fit into the cache; 6 is
-#: a compromise. Source: constants.md: between 2.25 and 21 passes are counted differently, and CPU
-#: seconds change by less than 4 %.
+#: Columns of a dense product of matrices that cost as much as one product with a vector.
 COLUMNS_PER_PASS = 6.0
 
 

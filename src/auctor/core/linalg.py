@@ -11,17 +11,8 @@ from auctor.core.types import FloatArray
 
 Solve = Callable[[FloatArray], FloatArray]
 
-#: Smallest pivot of a Cholesky factor of a matrix with unit diagonal that counts as regular. Its
-#: square, 1e-12, is some thousand times machine epsilon. Set by hand; constants.md: insensitive
-#: from 1e-8 to 1e-4.
-SMALLEST_PIVOT = 1e-6
-#: Eigenvalues below this share of the largest count as zero; their directions get no solution. Some
-#: thousand times machine epsilon. Set by hand; no case of constants.md reads it.
+#: Eigenvalues below this share of the largest count as zero; their directions get no solution.
 RANK_SHARE = 1e-12
-#: Smallest diagonal entry, as a share of the largest one; it keeps the scale of empty columns
-#: finite. Some fifty times machine epsilon. Set by hand; constants.md: insensitive from 1e-16 to
-#: 1e-12.
-DIAGONAL_SHARE = 1e-14
 
 
 def spd_solve(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
@@ -59,10 +50,12 @@ def _factor(matrix: FloatArray) -> tuple[FloatArray, bool] | None:
         factor: tuple[FloatArray, bool] = cho_factor(matrix, lower=False, check_finite=False)
     except LinAlgError:
         return None
-    return factor if np.diag(factor[0]).min() > SMALLEST_PIVOT else None
+    # Smallest pivot of a Cholesky factor of a matrix with unit diagonal that counts as regular.
+    return factor if np.diag(factor[0]).min() > 1e-6 else None
 
 
 def floored(diagonal: FloatArray) -> FloatArray:
     """The diagonal with a tiny positive lower bound, so that it can be divided by."""
     top = float(diagonal.max(initial=0.0))
-    return np.maximum(diagonal, DIAGONAL_SHARE * top if top > 0.0 else 1.0)
+    # Smallest diagonal entry, as a share of the largest one.
+    return np.maximum(diagonal, 1e-14 * top if top > 0.0 else 1.0)

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from html import escape
 
-#: Characters that end a line or act on a terminal: C0 and C1 controls, the line and paragraph
-#: separators of Unicode, those that turn the direction of text, and halves of surrogate pairs.
+#: Characters that end a line or act on a terminal.
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

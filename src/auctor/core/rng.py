@@ -41,8 +41,7 @@ def is_kernel_state(state: Array | None, size: int = 1) -> bool:
     return bool((state > 0).all())
 
 
-#: Fractional part of the golden ratio. As an irrational offset it never coincides with a partial
-#: sum of equal weights, where rounding would decide.
+#: Fractional part of the golden ratio.
 _GOLDEN = 0.6180339887498949
 
 

@@ -14,7 +14,7 @@ Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-#: Rows of a part of a compact target; its labels and shares take 1 MB as float64. Set by hand.
+#: Rows of a part of a compact target; its labels and shares take 1 MB as float64.
 PART_ROWS = 1 << 16
 
 

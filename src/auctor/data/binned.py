@@ -18,9 +18,7 @@ from auctor.data.sparse import Sparse
 from auctor.kernels.linalg import binned as kernels
 from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, run_tasks
 
-#: Cost of an entry of a pair histogram, in units of an entry of `Binned.sandwich`: one access to a
-#: table larger than the first-level cache, instead of two to small tables. Set by hand; it only
-#: affects the choice of solvers.
+#: Cost of an entry of a pair histogram, in units of an entry of `Binned.sandwich`.
 PAIR_COST = 1.5
 
 

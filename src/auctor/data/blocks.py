@@ -20,14 +20,11 @@ from auctor.core.types import DuplicateRows, FloatArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.runtime.parallel import SERIAL_WORK, available_threads, run_tasks
 
-#: Least number of entries that a block of a reduction reads: 1 MB of float64, about 0.1 ms of work,
-#: far more than starting a task takes. Set by hand.
+#: Least number of entries that a block of a reduction reads.
 BLOCK_ENTRIES = 1 << 17
-#: Least number of entries that a block reads per number it writes, so that adding the blocks costs
-#: little. Set by hand.
+#: Least number of entries that a block reads per number it writes.
 BLOCK_RATIO = 8
-#: Most blocks of a reduction; each has its own copy of the result. Set by hand: more threads than
-#: this are not used, and a larger number takes more memory.
+#: Most blocks of a reduction; each has its own copy of the result.
 MOST_BLOCKS = 16
 
 

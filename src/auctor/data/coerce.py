@@ -19,8 +19,7 @@ from auctor.kernels.linalg.products import increasing
 #: The data classes that a matrix or shards become.
 StoredData: TypeAlias = Dense | Sparse | Binned | Sharded
 
-#: Largest absolute entry of X. Sums of squares of larger entries may overflow: float64 ends at
-#: 1.8e308. Set by hand.
+#: Largest absolute entry of X.
 LARGEST = 1e100
 
 #: Entries that are checked at once: 256 KB of float64, which fits into a second-level cache.

@@ -15,8 +15,7 @@ from auctor.kernels.linalg import products as linear
 from auctor.kernels.linalg import several
 from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, quiet_blas, run_tasks
 
-#: Entries of the strip of rows that a dense Gram matrix scales and multiplies at a time: 512 KB of
-#: float64, which fits into a second-level cache.
+#: Entries of the strip of rows that a dense Gram matrix scales and multiplies at a time.
 STRIP_ENTRIES = 1 << 16
 
 

@@ -12,8 +12,7 @@ from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray
 
 #: A matrix of which each row stores its nonzero entries and their columns (CSR).
 CompressedRows = csr_array
-#: Share of nonzero entries from which a dense array is faster than compressed rows, where an entry
-#: costs about three times as much because its column must be read and looked up. Set by hand.
+#: Share of nonzero entries from which a dense array is faster than compressed rows.
 DENSE_SHARE = 0.3
 
 

@@ -13,18 +13,13 @@ from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.coerce import in_shards, wrap
 from auctor.data.matrices import is_dense
 
-#: Entries that are moved or scaled at a time: 8 MB of float64, instead of a copy of the matrix. Set
-#: by hand; larger strips are not faster.
+#: Entries that are moved or scaled at a time: 8 MB of float64, instead of a copy of the matrix.
 STRIP_ENTRIES = 1 << 20
-#: Variance, as a share of the squared mean, below which a dense column counts as constant. It is
-#: computed around the mean, so its rounding error is the square of a few hundred times machine
-#: epsilon.
+#: Variance, as a share of the squared mean, below which a dense column counts as constant.
 EXACT_ROUNDING = 1e-26
-#: Distance of deviations from one, and of means from zero, up to which columns count as scaled
-#: already: about 100 times the machine epsilon of single precision.
+#: Distance of deviations from one, and of means from zero, that counts as scaled already.
 ALREADY = 1e-5
-#: Distance of squared row lengths from one up to which rows count as normalised: numbers in single
-#: precision, or from a file with six digits.
+#: Distance of squared row lengths from one up to which rows count as normalised.
 UNIT_LENGTH = 1e-4
 
 

@@ -17,9 +17,7 @@ from auctor.data.shards import ALIGNMENT, Shard
 READERS = 2
 #: One further buffer: the one whose rows are being used.
 SPARE = 1
-#: Share of the machine's memory up to which the files stay in the page cache, so that the next pass
-#: need not read from the disk. Larger files are dropped from it: they would push out the pages of
-#: other programs and still be read again. Set by hand.
+#: Share of the machine's memory up to which the files stay in the page cache.
 CACHED = 0.5
 
 

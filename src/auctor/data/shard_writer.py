@@ -28,8 +28,7 @@ from auctor.data.shards import (
     padded_size,
 )
 
-#: Bytes per shard when a table is cut into shards, 32 MB: large enough for sequential reads at full
-#: speed, small enough for several buffers in memory.
+#: Bytes per shard when a table is cut into shards, 32 MB.
 SHARD_BYTES = 32 << 20
 
 

@@ -27,15 +27,13 @@ from auctor.data.workers import (
     Workers,
 )
 
-#: Default size in bytes of the ring of buffers that shards on the disk are read into. Set by hand.
+#: Default size in bytes of the ring of buffers that shards on the disk are read into.
 BUFFER_BYTES = 512 << 20
-#: Most columns for which workers send Gram matrices, which then take up to 8 MB each. Set by hand.
+#: Most columns for which workers send Gram matrices, which then take up to 8 MB each.
 GRAM_COLUMNS = 1000
-#: A difference of two sums counts as zero if it is smaller than this share of them, because it may
-#: be rounding error.
+#: A difference of two sums counts as zero if it is smaller than this share of them.
 NO_DIFFERENCE = 1e-10
-#: Rows count as normalised if their mean squared length differs from 1 by at most this: a few times
-#: the rounding error of float32 values. Set by hand.
+#: Rows count as normalised if their mean squared length differs from 1 by at most this.
 UNIT_LENGTH = 1e-6
 
 

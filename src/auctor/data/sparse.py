@@ -15,9 +15,7 @@ from auctor.kernels.linalg import products as linear
 from auctor.kernels.linalg import several
 from auctor.kernels.runtime.parallel import balanced_cuts
 
-#: Cost of a multiply-add between two entries of a row in `Sparse.gram`, in units of an entry of
-#: `Sparse.sandwich`, which reads and writes at random. Set by hand; it only affects the choice of
-#: solvers.
+#: Cost of a multiply-add of `Sparse.gram`, in units of an entry of `Sparse.sandwich`.
 PAIR_COST = 0.35
 
 

@@ -28,8 +28,7 @@ from auctor.kernels.runtime.parallel import available_threads, run_tasks
 RESIDENT = "resident"
 
 
-#: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite. Set by
-#: hand.
+#: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite.
 LARGEST = 1e100
 
 

@@ -13,8 +13,7 @@ from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import average_precision as kernels
 from auctor.losses.contingency import Contingency
 
-#: Relative difference up to which weights of a class count as equal: above the rounding errors of
-#: their products, below any difference that a user means.
+#: Relative difference up to which weights of a class count as equal.
 EQUAL = 1e-9
 
 

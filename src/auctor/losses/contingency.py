@@ -36,14 +36,11 @@ from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, PinballHinge
 from auctor.losses.smoothed import CentredByWidth
 
-#: Rounding error allowed beyond the domain of a conjugate, relative to the bound: far above that of
-#: sums over many rows. Set by hand.
+#: Rounding error allowed beyond the domain of a conjugate, relative to the bound.
 DOMAIN = 1e-9
-#: Sum of the slopes of a shift-invariant loss that is rounding error even if all slopes are zero:
-#: some 500 times machine epsilon, as slopes sum to at most 2. Set by hand.
+#: Sum of the slopes of a shift-invariant loss that is rounding error even if all slopes are zero.
 ZERO_SLOPE = 1e-13
-#: Difference of shares of the total weight that is rounding error: some 5000 times machine epsilon,
-#: far below the share of a row. Set by hand.
+#: Difference of shares of the total weight that is rounding error.
 SHARE_ERROR = 1e-12
 
 

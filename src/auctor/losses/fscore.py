@@ -28,25 +28,21 @@ from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
 from auctor.losses.smoothed import SmoothedByWidth
 
-#: Below this ``1 + beta^2`` is 1 to 12 digits, and F-beta is precision. Set by hand.
+#: Below this ``1 + beta^2`` is 1 to 12 digits, and F-beta is precision.
 SMALLEST_BETA = 1e-6
-#: Above this ``1 + beta^2`` is ``beta^2`` to 12 digits, and F-beta is recall. Set by hand.
+#: Above this ``1 + beta^2`` is ``beta^2`` to 12 digits, and F-beta is recall.
 LARGEST_BETA = 1e6
-#: Curvature that is a difference of two terms counts as zero up to this share of them: a few
-#: hundred times machine epsilon.
+#: Curvature that is a difference of two terms counts as zero up to this share of them.
 NO_CURVATURE = 1e-13
 #: Distance beyond its ends up to which a value counts as on a ramp, in widths; above rounding.
 EDGE = 1e-9
-#: Part of the width for the ramps of the knapsack problems, whose curvature limits solvers. The
-#: rest is for the grid of levels and the log-sum-exp over it, `LEVEL_PART` each. Set by hand.
+#: Part of the width for the ramps of the knapsack problems, whose curvature limits solvers.
 RAMP_PART = 0.75
 #: Part of the width for the error of the grid of levels, and as much for that of the log-sum-exp.
-#: Set by hand.
 LEVEL_PART = 0.125
-#: Fewest halvings of the grid of levels of F. Set by hand.
+#: Fewest halvings of the grid of levels of F.
 FEWEST_HALVINGS = 3
-#: Weight of a level, as a share of all, below which it is left out: it changes a sum by less than
-#: rounding.
+#: Weight of a level, as a share of all, below which it is left out.
 LIGHTEST_LEVEL = 1e-18
 
 

@@ -14,8 +14,7 @@ from auctor.kernels.losses import cells
 from auctor.losses.pairwise import SortedPairwise
 from auctor.losses.sorted_pairs import Opposing, SortedClasses, drawn_partners, run_both
 
-#: Candidates among which the partner of a drawn row is chosen. Set by hand: with fewer the draw is
-#: less proportional to the curvature, with more each draw costs more.
+#: Candidates among which the partner of a drawn row is chosen.
 TRIES = 256
 
 
@@ -39,8 +38,7 @@ class PairwiseLogistic(SortedPairwise):
     transform, 1991.
     """
 
-    #: Largest error of the loss of a pair, its slope or its curvature, in their units; the
-    #: expansions of the kernel are accurate to about 1e-14.
+    #: Largest error of the loss of a pair, its slope or its curvature, in their units.
     ERROR = 1e-12
     raised = 0.0
 

@@ -16,11 +16,9 @@ from auctor.kernels.losses import softmax as kernels
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN
 
-#: Largest number of Newton steps for the offsets. Five to ten usually suffice, except where scores
-#: are so far apart that probabilities round to 0 and 1. Set by hand.
+#: Largest number of Newton steps for the offsets.
 MOST_STEPS = 50
-#: Largest number of halvings of a step that does not lower the loss: 2^-30 of it is left. Set
-#: by hand.
+#: Largest number of halvings of a step that does not lower the loss: 2^-30 of it is left.
 MOST_HALVINGS = 30
 
 

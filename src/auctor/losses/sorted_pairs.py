@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 B = TypeVar("B")
 
-#: Number of rows from which the two classes are processed by two threads. Set by hand: starting a
-#: thread takes as long as some thousand rows.
+#: Number of rows from which the two classes are processed by two threads.
 PARALLEL_ROWS = 20_000
-#: Rows of a class that are compared first: scores that differ usually differ there. Set by hand.
+#: Rows of a class that are compared first: scores that differ usually differ there.
 FEW_ROWS = 64
 
 

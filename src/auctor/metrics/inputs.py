@@ -16,8 +16,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 #: Integers up to this size are exact as doubles.
 _EXACT = 2.0**53
-#: Range of the sum of weights: products of two such sums neither overflow nor underflow. Set by
-#: hand.
+#: Range of the sum of weights: products of two such sums neither overflow nor underflow.
 _WEIGHT_RANGE = (1e-100, 1e100)
 
 

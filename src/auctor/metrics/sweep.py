@@ -12,8 +12,7 @@ from auctor.core.types import FloatArray
 from auctor.kernels.linalg.sorting import ascending, ascending_with, counts_at_thresholds, split
 from auctor.metrics.inputs import Inputs
 
-#: Distance of a cut beyond all scores, relative to the largest magnitude among them: half the
-#: digits of a double, so that recomputed scores stay on the same side.
+#: Distance of a cut beyond all scores, relative to the largest magnitude among them.
 _MARGIN = 2.0**-26
 #: Losses closer than this, relative to the largest, count as equal: some 500 machine epsilons.
 _TIE = 1e-13

@@ -12,20 +12,13 @@ from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import Array, FloatArray, IntArray
 
-#: Variance of a column, as a share of its mean square, below which it is rounding error: about 50
-#: times machine epsilon. Set by hand; constants.md: insensitive from 1e-16 to 1e-12.
+#: Variance of a column, as a share of its mean square, below which it is rounding error.
 NEGLIGIBLE = 1e-14
-#: Product of a column with random numbers of sum zero, relative to the column's mean, below which
-#: the column may be constant; one more pass then decides. Set by hand; no case of constants.md
-#: reads it.
+#: Product of a column with random numbers of sum zero, as a share of its mean: it may be constant.
 STEADY = 1e-10
-#: Columns up to which mean squares are computed exactly from products, one product per column. Set
-#: by hand; constants.md: insensitive from 16 to 64.
+#: Columns up to which mean squares are computed exactly from products, one product per column.
 EXACT_COLUMNS = 32
-#: Products with random signs that estimate the mean squares of more columns, with a relative error
-#: of about sqrt(2 / PROBES), which is enough for scaling columns. Source: constants.md: 8 takes
-#: 0.96 times the passes and 0.95 times the CPU seconds (1 case), 32 takes 1.11 times the passes (1
-#: case).
+#: Random products that estimate mean squares, with a relative error of sqrt(2 / PROBES).
 PROBES = 16
 
 

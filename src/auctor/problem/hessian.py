@@ -16,41 +16,21 @@ from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, IntArray
 from auctor.problem.columns import ColumnStatistics
 
-#: Parameters up to which a matrix is factorised as a preconditioner. Source: constants.md: 300
-#: takes 0.39 times the passes and 0.61 times the CPU seconds, but on one set only (2 cases), 1200
-#: changes nothing.
+#: Parameters up to which a matrix is factorised as a preconditioner.
 FACTOR_PARAMS = 600
-#: Entries of a dense copy up to which the Hessian of a pair loss is formed exactly: 2 MB. Source:
-#: constants.md: outside the panel 1 << 20 takes 2.82 times the CPU seconds (12 cases), in the panel
-#: 1 << 17 takes 1.31 times (3 cases).
+#: Entries of a dense copy up to which the Hessian of a pair loss is formed exactly: 2 MB.
 DENSE_ENTRIES = 1 << 18
 #: Entries of a dense copy up to which proximal Newton may form the Hessian of a pair loss: 256 MB.
-#: Set by hand; constants.md: insensitive from 1 << 24 to 1 << 26.
 PAIR_ENTRIES = 1 << 25
-#: Rows per parameter in a sampled Hessian. Source: constants.md: 6 takes 1.11 times the passes and
-#: 0.93 times the CPU seconds (4 cases), 24 takes 1.10 times the passes and 1.29 times the CPU
-#: seconds (4 cases).
+#: Rows per parameter in a sampled Hessian.
 SAMPLE_RATIO = 12
-#: Passes over the data that a sampled Hessian may cost, if that allows more rows. Set by hand;
-#: constants.md: insensitive from 0.25 to 4.
-SAMPLE_PASSES = 1.0
-#: Passes over the data up to which the Hessian of all rows is formed. Set by hand; constants.md:
-#: insensitive from 2.25 to 21.
-FULL_MATRIX_PASSES = 6.0
-#: Share of the rows with curvature up to which these are copied before a matrix is formed. Source:
-#: constants.md: 0.125 takes 1.31 times the passes and 0.99 times the CPU seconds (16 cases), 0.875
-#: takes 0.91 times the passes and 1.00 times the CPU seconds (14 cases).
+#: Share of the rows with curvature up to which these are copied before a matrix is formed.
 ACTIVE_SHARE = 0.5
-#: Multiply-adds below which a matrix is always exact; a fit on repeated rows then takes the same
-#: steps as one on weighted rows. Source: constants.md: 2e5 takes 1.59 times the passes and 2.08
-#: times the CPU seconds (23 cases), 2e9 takes 1.41 times the passes and 1.16 times the CPU seconds
-#: (1 case).
+#: Multiply-adds below which a matrix is always exact.
 SMALL_WORK = 2e7
 #: Smallest eigenvalue, after scaling, of a Newton model, which bounds steps along flat directions.
-#: Set by hand; constants.md: insensitive from 1e-8 to 1e-4.
 MODEL_FLOOR = 1e-6
-#: Factor by which the total curvature may change while rows are sampled with the same
-#: probabilities. Set by hand; constants.md: insensitive from 1.25 to 5.
+#: Factor by which the total curvature may change while a sample of the rows is kept.
 DRIFT = 2.0
 
 
@@ -247,10 +227,12 @@ class Hessian:
         rows = self._distinct
         # At least SAMPLE_RATIO rows per parameter; more if one pass over the data allows it.
         passes = data.gram_passes(rows)
-        size = max(SAMPLE_RATIO * self._ridge.shape[0], int(rows.size * SAMPLE_PASSES / passes))
+        # Passes over the data that a sampled Hessian may cost, if that allows more rows.
+        size = max(SAMPLE_RATIO * self._ridge.shape[0], int(rows.size / passes))
         few = int(np.count_nonzero(by_rows.duplicate_rows.total(h))) <= 2 * size
         small = by_rows.entries(rows) * passes <= SMALL_WORK
-        return few or small or passes <= FULL_MATRIX_PASSES, size
+        # Passes over the data up to which the Hessian of all rows is formed.
+        return few or small or passes <= 6.0, size
 
     @cached_property
     def _distinct(self) -> IntArray:

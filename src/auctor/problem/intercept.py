@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from auctor.problem.point import Point
     from auctor.problem.problem import Problem
 
-#: Smallest unit of tolerances, as a share of the loss at zero scores: the null loss of a constant
-#: target is zero up to rounding error, and would be no unit. Set by hand; constants.md: insensitive
-#: from 1e-11 to 1e-7.
-SMALLEST_NULL = 1e-9
-#: Least gradient entry of the null model, as a share of the sum of the sizes of its terms: far
-#: above rounding error. Set by hand.
+#: Least gradient entry of the null model, as a share of the sum of the sizes of its terms.
 LEAST_SLOPE = 1e-10
 
 
@@ -62,7 +57,8 @@ class NullModel:
         if self._has_intercept:
             zero = self._loss.value(constant_scores(self._data, 0.0), target)
         floor = self._loss.infimum(target)
-        return max(self.loss - floor, SMALLEST_NULL * (zero - floor))
+        # Smallest unit of tolerances, as a share of the loss at zero scores.
+        return max(self.loss - floor, 1e-9 * (zero - floor))
 
     def learn(self, point: Point) -> None:
         """Keep the gradient of a point that is the null model, so that it is computed only once.

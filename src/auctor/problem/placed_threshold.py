@@ -14,14 +14,11 @@ from auctor.data.spread import Leaf, Spread, ordered_sum
 from auctor.kernels.losses.thresholds import Flips, Threshold, threshold
 from auctor.problem.placed_loss import PlacedLoss, value_and_slopes
 
-#: Thresholds per round of calls; a round takes as long as a few passes over the scores. Set by
-#: hand; no case of constants.md reads it.
+#: Thresholds per round of calls; a round takes as long as a few passes over the scores.
 CUTS = 8
-#: Number of rows near the threshold below which their scores come to this process for the exact
-#: threshold. Set by hand; no case of constants.md reads it.
+#: Rows near the threshold below which their scores come to this process.
 NEAR = 64
-#: Most rounds of bisection; each divides the range by nine, so that 20 reach the last digit. Set by
-#: hand; no case of constants.md reads it.
+#: Most rounds of bisection; each divides the range by nine, so that 20 reach the last digit.
 ROUNDS = 20
 
 

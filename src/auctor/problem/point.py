@@ -13,9 +13,7 @@ from auctor.problem.certificate import duality_gap
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
-#: Largest absolute sum of the derivatives in the scores, as a share of the sum of their absolute
-#: values, at which the intercept counts as optimal. Set by hand; constants.md: from 1e-13 to 1e-9
-#: passes change by less than 2 % (1 case).
+#: Absolute sum of the slopes, as a share of the sum of their sizes, that counts as balanced.
 BALANCE = 1e-11
 
 

@@ -10,8 +10,7 @@ from auctor.problem import Point
 
 __all__ = ["STALL_STEPS", "Solver", "State"]
 
-#: Consecutive steps without a lower objective or a higher bound after which a solver has stalled:
-#: changes are then rounding errors. Set by hand; constants.md: insensitive from 25 to 40.
+#: Consecutive steps without a lower objective or a higher bound after which a solver has stalled.
 STALL_STEPS = 30
 
 

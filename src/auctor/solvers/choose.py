@@ -113,13 +113,9 @@ class Rule:
         return made
 
 
-#: L-BFGS steps at the start of a smoothed solve on pairs, which cost less than the first Newton
-#: steps. Source: constants.md: 8 changes passes by less than 3 % (4 cases), 32 takes 1.08 times the
-#: passes (4 cases).
+#: L-BFGS steps at the start of a smoothed solve on pairs.
 WARM_STEPS = 16
-#: L-BFGS steps at that start if they are preconditioned, so that fewer are enough. Source:
-#: constants.md: 4 takes 1.80 times the CPU seconds (1 case), 16 takes 0.94 times the passes and
-#: 1.00 times the CPU seconds (1 case).
+#: L-BFGS steps at that start if they are preconditioned, so that fewer are enough.
 PRECONDITIONED_STEPS = 8
 
 _USER_OR_SMOOTHING = _USER | Role.SMOOTHING

@@ -18,11 +18,9 @@ from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, wolfe
 
-#: A pair is kept if ``s't`` exceeds this times ``|s| |t|``; a smaller curvature may be rounding
-#: error. Set by hand; constants.md: insensitive from 1e-14 to 1e-10.
+#: A pair is kept if ``s't`` exceeds this times ``|s| |t|``.
 LEAST_CURVATURE = 1e-12
-#: Largest factor between the scale ``theta`` of the matrix and that of the first pair. Set by hand;
-#: constants.md: insensitive from 1e8 to 1e12.
+#: Largest factor between the scale ``theta`` of the matrix and that of the first pair.
 THETA_RANGE = 1e10
 
 

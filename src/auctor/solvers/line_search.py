@@ -125,31 +125,21 @@ def _moved(scores: FloatArray, step: float, change: FloatArray) -> FloatArray:
     return moved
 
 
-#: Sufficient decrease: least share of the decrease predicted by the slope. Source: Nocedal and
-#: Wright, Numerical optimization, section 3.1.
+#: Sufficient decrease: least share of the decrease predicted by the slope.
 ARMIJO = 1e-4
-#: Strong Wolfe condition: largest absolute slope, as a share of the first slope. Source: Nocedal
-#: and Wright, Numerical optimization, section 3.1.
+#: Strong Wolfe condition: largest absolute slope, as a share of the first slope.
 WOLFE = 0.9
-#: Factor on a step that was too long; the usual halving. Source: constants.md: 0.125 takes 1.08
-#: times the passes (11 cases), 0.875 takes 1.28 times the passes (8 cases) and fails in 3 cases.
+#: Factor on a step that was too long; the usual halving.
 SHRINK = 0.5
 #: Halvings before a search gives up: 2^-60 of a step is below the rounding error of the start.
-#: Source: constants.md: 30 takes 0.76 times the CPU seconds (1 case), 120 takes 1.41 times the CPU
-#: seconds (1 case).
 MOST_TRIALS = 60
-#: A step whose decrease is below rounding error is accepted only if it reduces the violation to
-#: this share. Source: constants.md: 0.225 takes 1.21 times the passes and 1.04 times the CPU
-#: seconds (1 case), 0.975 changes nothing.
+#: Violation after a step whose decrease is below rounding, as a share of that before it.
 POLISHED = 0.9
-#: Factor between trials until a minimum is bracketed. Set by hand; constants.md, for `lowest_on`:
-#: from 1.75 to 13 passes change by less than 4 % (13 cases).
+#: Factor between trials until a minimum is bracketed.
 EXPAND = 4.0
-#: Most trials of `wolfe` and of `lowest_on`. Set by hand; constants.md, for `lowest_on`:
-#: insensitive from 10 to 40.
+#: Most trials of `wolfe` and of `lowest_on`.
 MOST_BRACKETED = 40
-#: Least distance of a trial of `wolfe` from both ends of the bracket, as a share of its width. Set
-#: by hand.
+#: Least distance of a trial of `wolfe` from both ends of the bracket, as a share of its width.
 SAFEGUARD = 0.1
 
 
@@ -308,11 +298,9 @@ def _interpolate(low: _Bound, high: _Bound) -> float:
     return -0.5 * low.slope * width / bend if bend > 0.0 else 0.5
 
 
-#: Trial of `lowest_on`, as a share of the bracket, if the objective is infinite at its far end. Set
-#: by hand.
+#: Trial of `lowest_on`, as a share of the bracket, if the objective is infinite at its far end.
 FROM_INFINITE = 0.1
-#: Least distance of a trial of `lowest_on` from both ends of the bracket, as a share of its width,
-#: so that the bracket shrinks. Set by hand.
+#: Least distance of a trial of `lowest_on` from both ends of the bracket, as a share of its width.
 FROM_ENDS = 0.02
 
 
@@ -394,11 +382,6 @@ def _lower_model(low: Sloped, high: Sloped, curve: float) -> tuple[float, float]
     return at, max(from_left, from_right)
 
 
-#: First trial of `bracket` beside the start, in the unit of its steps (scores). Set by hand;
-#: constants.md: from 0.0025 to 0.04 passes change by less than 4 % (8 cases).
-FIRST_SHIFT = 1e-2
-
-
 def bracket(at: Callable[[float], Q], accuracy: float) -> tuple[Q, Q]:
     """Two trials around the minimum of a convex function whose tangents cross within ``accuracy``.
 
@@ -407,7 +390,8 @@ def bracket(at: Callable[[float], Q], accuracy: float) -> tuple[Q, Q]:
     0 there, and have slopes of one sign if no finite step changes it.
     """
     low = high = here = at(0.0)
-    stride = FIRST_SHIFT
+    # First trial of `bracket` beside the start, in the unit of its steps (scores).
+    stride = 1e-2
     while math.isfinite(stride) and low.slope * high.slope > 0.0:
         low, high = (at(-stride), low) if here.slope > 0.0 else (high, at(stride))
         stride *= EXPAND

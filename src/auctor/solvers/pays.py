@@ -16,56 +16,40 @@ from auctor.problem.needs import Need
 # The mean squared length of a row divided by the strength of the penalty has no unit: it says how
 # far the scores can move for a unit of penalty. It is called row length over strength below.
 
-#: `Newton`: most passes over the data that a Hessian may cost; beyond, L-BFGS steps come first.
-#: Source: spine.md (logistic).
+#: `Newton`: most passes over the data that a Hessian may cost.
 NEWTON_GRAM = 40.0
 
-#: `RowSpace`: most distinct rows for a sum over rows. Set by hand: rules.md shows a gain up to 80
-#: rows; with 150 and 200 rows of generated data L-BFGS on all columns was as fast or faster.
+#: `RowSpace`: most distinct rows for a sum over rows.
 SPAN_ROWS = 100
-#: `RowSpace`: most distinct rows for a loss on pairs. Set by hand: rules.md shows a gain up to 80
-#: rows; with 200 rows of generated data it was still tenfold, more rows were not tried.
+#: `RowSpace`: most distinct rows for a loss on pairs.
 SPAN_ROWS_OF_PAIRS = 200
 
-#: Row length over strength up to which L-BFGS converges in a few passes, so that no other solver is
-#: faster. Source: sparse.md (l2, C = 0.01).
+#: Row length over strength up to which L-BFGS converges in a few passes.
 WELL_CONDITIONED = 300.0
-#: `DualCoordinateAscent`, few columns: longest mean dual step, in score units, for which it needs
-#: fewer passes than Newton steps of `NEWTON_PASSES` passes each. Source: sparse.md (l2).
+#: `DualCoordinateAscent`, few columns: longest mean dual step, in score units.
 DUAL_STEP = 1.0
 #: Passes per Newton step at which `DUAL_STEP` holds; the limit grows in proportion to the passes.
-#: Set by hand; constants.md: insensitive from 2.5 to 40.
 NEWTON_PASSES = 10.0
-#: `DualCoordinateAscent`, many columns: longest mean dual step, in score units, for which it is
-#: faster than L-BFGS, which needs many passes there. Source: sparse.md (l2).
+#: `DualCoordinateAscent`, many columns: longest mean dual step, in score units.
 LONG_STEP = 500.0
 
-#: Cutting planes on pairs, and on losses that an intercept changes (F-beta: a cut that holds for
-#: every intercept takes several evaluations): largest row length over strength for which few cuts
-#: are enough. Source: metrics.md (cutting_planes).
+#: Cutting planes on pairs and on F-beta: largest row length over strength.
 PAIR_CUTS = 300.0
-#: Cutting planes on sets of rows: largest row length over strength, in units of the loss's margin.
-#: Source: metrics.md.
+#: Cutting planes on sets of rows: largest row length over strength, in units of the margin.
 SET_CUTS = 1e3
-#: Passes per Hessian up to which `SET_CUTS` holds; beyond, the limit grows in proportion. Set by
-#: hand; constants.md: insensitive from 2.75 to 29.
+#: Passes per Hessian up to which `SET_CUTS` holds; beyond, the limit grows in proportion.
 SET_PASSES = 8.0
-#: Cutting planes on sets whose smoothing cannot be centred (partial AUC) and so gets harder as it
-#: narrows: largest row length over strength. Source: metrics.md.
+#: Cutting planes on sets without centred smoothing: largest row length over strength.
 OTHER_CUTS = 1e9
 
-#: `AsRows`: least row length over strength; below, a few cuts are enough. Source: metrics.md
-#: (cutting_planes).
+#: `AsRows`: least row length over strength; below, a few cuts are enough.
 AS_ROWS = 1e3
-#: `AsRows` on tall data: largest row length over strength; beyond, sweeps undo each other for
-#: hundreds of epochs, and a few hundred cuts are faster. Source: rules.md (as_rows).
+#: `AsRows` on tall data: largest row length over strength.
 AS_ROWS_TALL = 3e5
-#: `AsRows`: distinct rows for every column from which data is tall. Source: rules.md (as_rows).
+#: `AsRows`: distinct rows for every column from which data is tall.
 TALL = 10.0
 
-#: Smoothed problems without a Hessian: least number of columns for which steps of `Lbfgs` cost less
-#: than those of `ProximalQuasiNewton`, which sweep over the columns. Set by hand: rules.md shows a
-#: gain from 300 columns; with 4 to 60 columns `Lbfgs` was mostly slower, with 123 about as fast.
+#: Smoothed problems without a Hessian: least number of columns for `Lbfgs`.
 LBFGS_COLUMNS = 100
 
 

@@ -16,19 +16,13 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.penalties.separable import prox_one, separable_value, violation_one
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Number of coordinates from which iterates are extrapolated (Anderson); with fewer coordinates a
-#: sweep is so cheap that extrapolation does not pay. Set by hand; constants.md: from 32 to 128
-#: passes change by less than 1 % (22 cases).
+#: Number of coordinates from which iterates are extrapolated.
 MANY = 64
-#: Differences of successive iterates that an extrapolation combines. Set by hand; constants.md:
-#: from 2 to 10 passes change by less than 2 % (12 cases).
+#: Differences of successive iterates that an extrapolation combines.
 MEMORY = 5
-#: Added to the diagonal of the system for the weights of an extrapolation, as a share of its trace:
-#: differences of iterates are often nearly parallel. Set by hand.
+#: Added to the diagonal of the system for the weights of an extrapolation, as a share of its trace.
 MIX_RIDGE = 1e-10
-#: An extrapolation is rejected if the absolute values of its weights sum to more than this: the
-#: system is then ill-conditioned and its solution is rounding error. Set by hand; constants.md:
-#: from 2500 to 40000 passes change by less than 1 % (2 cases).
+#: An extrapolation is rejected if the absolute values of its weights sum to more than this.
 LARGEST_MIX = 1e4
 
 

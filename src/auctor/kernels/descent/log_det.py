@@ -18,8 +18,7 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
-#: Rows and columns of a tile when a matrix is transposed: two tiles of float64 (16 kB) fit in a
-#: first-level cache of 32 kB. Set by hand.
+#: Rows and columns of a tile when a matrix is transposed.
 TILE = 32
 #: ``(W D W)_ij`` of the free pairs, as a function of the step on them.
 Product = Callable[[FloatArray], FloatArray]

@@ -18,11 +18,9 @@ import numpy as np
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Smallest curvature along a pair, as a share of the sum of its diagonal entries; smaller ones are
-#: rounding error and are replaced by it, so that only the box limits the step. Set by hand.
+#: Smallest curvature along a pair, as a share of the sum of its diagonal entries.
 LEAST_CURVATURE = 1e-12
-#: Singular values of the system of the free variables, as a share of the largest, that count as
-#: zero: a few hundred times machine epsilon.
+#: Singular values below this share of the largest count as zero.
 DEPENDENT = 1e-13
 #: Part of the slopes, as a share of their spread, that a joint step may leave at its maximum.
 INCONSISTENT = 1e-6

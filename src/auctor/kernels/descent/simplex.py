@@ -16,18 +16,9 @@ from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Smallest pivot of the factor, as a share of its diagonal entry. A vector that depends on the
-#: others then gives a long step, which ends where another weight becomes zero. Set by hand;
-#: constants.md: from 1e-15 to 1e-11 passes change by less than 1 % (1 case).
-PIVOT = 1e-13
-#: Rounding error of an entry of the gradient, as a share of its other terms: machine epsilon. Set
-#: by hand; constants.md: from 2e-18 to 2e-14 passes change by less than 1 % (2 cases).
-UNIT = 2e-16
-#: Changes of the face allowed beyond ten per vector. Set by hand: a bound for cycles, which other
-#: tests end first.
+#: Changes of the face allowed beyond ten per vector.
 EXTRA_STEPS = 100
-#: Newton steps on one face after which the factor is recomputed. Set by hand; constants.md: from 2
-#: to 8 passes change by less than 1 % (1 case).
+#: Newton steps on one face after which the factor is recomputed.
 REFACTOR_STEPS = 4
 
 
@@ -59,7 +50,8 @@ def _append(
     for i in range(size):
         row[i] = (G[active[i], new] + shift - _dot(L[i], row, i)) / L[i, i]
     whole = G[new, new] + shift
-    row[size] = math.sqrt(max(whole - _dot(row, row, size), PIVOT * whole))
+    # Smallest pivot of the factor, as a share of its diagonal entry.
+    row[size] = math.sqrt(max(whole - _dot(row, row, size), 1e-13 * whole))
     active[size] = new
 
 
@@ -109,7 +101,8 @@ def _reach(G: FloatArray, a: FloatArray, active: IntArray, size: int) -> float:
 @kernel
 def _noise(G: FloatArray, b: FloatArray, reach: float, i: int) -> float:
     """Rounding error of entry i of the gradient."""
-    return max(ROUNDING * abs(float(b[i])), UNIT * math.sqrt(G[i, i]) * reach)
+    # Rounding error of an entry of the gradient, as a share of its other terms: machine epsilon.
+    return max(ROUNDING * abs(float(b[i])), 2e-16 * math.sqrt(G[i, i]) * reach)
 
 
 @kernel

@@ -19,8 +19,7 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Rows per strip: their 2048 sums of 8 bytes (16 kB) stay in the first-level cache (usually 32 kB)
-#: while all columns are added.
+#: Rows per strip, whose sums of 8 bytes stay in the first-level cache.
 STRIP_ROWS = 2048
 #: The lowest byte of a word.
 BYTE = np.uint64(255)

@@ -7,8 +7,7 @@ import numpy as np
 from auctor.core.types import Array
 from auctor.kernels.runtime.compiled import fast_kernel
 
-#: Rows whose products are buffered before they are written: 16 numbers of float32 fill a cache line
-#: of 64 bytes, so the transposed write touches each line of ``out`` once.
+#: Rows whose products are buffered before they are written.
 TILE = 16
 
 

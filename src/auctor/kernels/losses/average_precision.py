@@ -7,8 +7,7 @@ import numpy as np
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Size of the stack of open intervals. Halving up to 2^63 rows takes 63 levels with at most two
-#: intervals each, so 130 always suffice.
+#: Size of the stack of open intervals.
 DEPTH = 130
 
 

@@ -19,14 +19,11 @@ import numpy as np
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Chebyshev coefficients per cell and class; 12 give an error of about 1e-14, as they decrease like
-#: 12.6^-k (the singularity at a distance of pi is at 2 pi in x).
+#: Chebyshev coefficients per cell and class.
 ORDER = 12
-#: Distance of cells from which softplus is replaced by its asymptotes: exp(-37) is below machine
-#: epsilon.
+#: Distance of cells from which softplus is replaced by its asymptotes.
 REACH = 38
-#: Cells with at most this many pairs between them are summed directly: the expansion costs about
-#: ORDER^2 = 144 products. Set by hand.
+#: Cells with at most this many pairs between them are summed directly.
 DIRECT_PAIRS = 16
 
 #: Sum softplus itself.

@@ -15,14 +15,11 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.losses.thresholds import SHARE_ROUNDING
 from auctor.kernels.runtime.compiled import kernel
 
-#: Values per block whose moments are precomputed. A sum then reads one moment per 64 values, and
-#: single values only in the first and the last block. Set by hand.
+#: Values per block whose moments are precomputed.
 BLOCK = 64
-#: Levels whose weight is below exp(-CUT) of the largest are not searched: exp(-45) = 3e-20 is far
-#: below machine epsilon.
+#: Levels whose weight is below exp(-CUT) of the largest are not searched.
 CUT = 45.0
-#: Number of levels from which the grid of levels is not refined: more levels than this occur only
-#: if scores are too large to tell levels apart. Set by hand; it bounds time and memory.
+#: Number of levels from which the grid of levels is not refined.
 MOST_LEVELS = 1 << 15
 #: Column of a table of levels: the level of F itself.
 PHI = 0

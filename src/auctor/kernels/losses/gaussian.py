@@ -14,14 +14,11 @@ import scipy
 
 from auctor.core.types import FloatArray
 
-#: Standard deviations beyond which a Gaussian has no mass in double precision: its tail at 38.6 is
-#: below the smallest double.
+#: Standard deviations beyond which a Gaussian has no mass in double precision.
 FAR = 40.0
-#: Smallest variance of a class when a threshold is computed, as a fraction of the squared spread of
-#: both classes. Set by hand; it keeps 1 / variance finite.
+#: Smallest variance of a class, as a share of the squared spread of both.
 NARROW = 1e-20
-#: Standard deviations below this fraction of the largest score count as zero: a few hundred times
-#: machine epsilon.
+#: Standard deviations below this fraction of the largest score count as zero.
 FLAT = 1e-13
 
 

@@ -17,8 +17,7 @@ from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel
 
 #: 1 / ln 2: turns a natural exponent into a power of two. Rounded to a double.
 _LOG2E = 1.4426950408889634
-#: ln 2 = high + low in doubles (Cody and Waite): the high part has 32 significant bits, so that its
-#: product with a power of two below 2^10 is exact.
+#: ln 2 = high + low in doubles.
 _LN2_HIGH = 0.6931471803691238
 #: ln 2 - high. Rounded to a double.
 _LN2_LOW = 1.9082149292705877e-10

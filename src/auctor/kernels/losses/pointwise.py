@@ -51,21 +51,15 @@ EPSILON = 7
 #: Poisson loss: the score is the logarithm of the expected count.
 POISSON = 8
 
-#: Rounding error in u allowed beyond the domain of a conjugate; relative to the bound of the
-#: domain, which is of order one for all losses but HUBER and POISSON. Thousands of times machine
-#: epsilon.
+#: Rounding error in u allowed beyond the domain of a conjugate.
 SLACK = 1e-12
-#: Largest number of steps for the slope of a prox. Newton needs 4 to 8; 60 are enough for
-#: bisections to the last bit.
+#: Largest number of steps for the slope of a prox. Newton needs 4 to 8.
 PROX_STEPS = 60
-#: Step in the margin below which the logistic slope is linear to rounding: the error of the last
-#: step is of the order of its square, 1e-14.
+#: Step in the margin below which the logistic slope is linear to rounding.
 LINEAR = 1e-7
-#: Step size of the prox from which the slope of the last visit is not used as a start: the margin
-#: that it implies, z + t b, is then too inaccurate. Set by hand.
+#: Step size of the prox from which the slope of the last visit is not used as a start.
 STEEP = 1e6
-#: Relative change of log(slope) at which Newton's method for the exponential loss stops: some 500
-#: times machine epsilon.
+#: Relative change of log(slope) at which Newton's method for the exponential loss stops.
 EXPONENTIAL_ACCURACY = 1e-13
 
 

@@ -11,15 +11,11 @@ from auctor.kernels.runtime.compiled import kernel
 BALANCED = 1e-15
 #: Changes of the loss below this share of it are rounding error: a few times machine epsilon.
 LOSS_ROUNDING = 1e-15
-#: Newton steps of offsets up to this size, in score units, are the last: the remaining error is
-#: about their square. Set by hand.
+#: Newton steps of offsets up to this size, in score units, are the last.
 EXACT = 1e-10
-#: Largest change of offsets for which new probabilities are computed from old ones. A probability
-#: that underflows to 0 is below e^-745; times a factor of e^200 it is still negligible. Set by
-#: hand.
+#: Largest change of offsets for which new probabilities are computed from old ones.
 TILTED = 200.0
-#: Mean scores of classes, in score units, from which Newton's method starts at centred scores
-#: instead of offsets 0: the probabilities are then too close to 0 and 1. Set by hand.
+#: Mean scores of classes, in score units, from which Newton's method starts at centred scores.
 FAR = 5.0
 #: Pivots below this are rounding error of a Hessian with entries of at most 1; they are skipped.
 FLAT = 1e-14

@@ -13,14 +13,11 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
-#: Number of values up to which a quantile is found by sorting. Set by hand: a larger array is first
-#: reduced by sampling, in O(n).
+#: Number of values up to which a quantile is found by sorting.
 SORT_FROM = 4096
-#: Size of the sample whose values bracket a quantile; the standard error of a share is at most
-#: 0.5 / sqrt(2048) = 1.1 %. Set by hand.
+#: Size of the sample whose values bracket a quantile.
 SAMPLE = 2048
-#: Rows whose shares are summed separately before the sums are added: in one long sum of equal terms
-#: all rounding errors have the same sign.
+#: Rows whose shares are summed separately before the sums are added.
 STRIP = 4096
 #: Rounding error of a sum of shares, whose sum is 1: a few times machine epsilon.
 SHARE_ROUNDING = 1e-15

@@ -20,14 +20,11 @@ from auctor.kernels.linalg.columns import column_add, column_clear, column_dot
 from auctor.kernels.penalties.groups import block_factor, shrunk
 from auctor.kernels.runtime.compiled import kernel
 
-#: Majorised steps on one block where its minimiser has no closed form (with an l1 part). Set by
-#: hand; more steps solve a block better than the sweep over all blocks needs.
+#: Majorised steps on one block where its minimiser has no closed form (with an l1 part).
 OWN_STEPS = 20
-#: Length of a majorised step, as a share of the first one, at which the steps on a block end. Set
-#: by hand, with OWN_STEPS.
+#: Length of a majorised step, as a share of the first one, at which the steps on a block end.
 OWN_SHARE = 0.1
-#: Newton steps, at most, for the norm of a block. Set by hand: it converges quadratically from
-#: below, in less than ten steps.
+#: Newton steps, at most, for the norm of a block.
 NORM_STEPS = 60
 
 

@@ -12,8 +12,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.kernels.penalties.separable import SLACK
 from auctor.kernels.runtime.compiled import kernel
 
-#: Newton steps, at most, for the scale of a dual point, here and in `trees`. Set by hand: it
-#: converges quadratically from above, in less than ten steps.
+#: Newton steps, at most, for the scale of a dual point, here and in `trees`.
 SCALE_STEPS = 100
 
 

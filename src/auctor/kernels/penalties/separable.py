@@ -7,8 +7,7 @@ import math
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Relative excess over a dual constraint that counts as rounding error: thousands of times machine
-#: epsilon, as the constraint is a sum over many rows.
+#: Relative excess over a dual constraint that counts as rounding error.
 SLACK = 1e-12
 
 

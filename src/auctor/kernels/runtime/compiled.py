@@ -26,8 +26,7 @@ from auctor.kernels.runtime import one_writer
 
 F = TypeVar("F", bound=Callable[..., object])
 
-#: Flags of LLVM that allow sums to be reordered, so that they vectorise. The flags that assume
-#: the absence of NaN and infinity are left out, because kernels must pass both on.
+#: Flags of LLVM that allow sums to be reordered, so that they vectorise.
 REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
 
 one_writer.install()

@@ -16,8 +16,7 @@ from threadpoolctl import ThreadpoolController
 from auctor.core.checks import check_int
 from auctor.core.types import Array
 
-#: Multiply-adds of a product from which several threads are used. Set by hand: in smaller products,
-#: handing a task to a thread (tens of microseconds) takes longer than the product.
+#: Multiply-adds of a product from which several threads are used.
 SERIAL_WORK = 60_000
 
 _pool: ThreadPoolExecutor | None = None

@@ -26,10 +26,7 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 from auctor.kernels.streaming.rescaling import HEAVY
 
-#: Step sizes of the learners. The first two have one for all columns, in units of one over the mean
-#: squared length of a row; the others have one for each column, in units of one over the mean sum
-#: of absolute entries of a row. Set by hand; each pair has a small and a large one, which the
-#: combination weighs.
+#: Step sizes of the learners.
 RATES = (30.0, 100.0, 0.3, 5.0)
 #: Number of learners with one step size for all columns; they come first.
 PLAIN = 2
@@ -39,18 +36,15 @@ TRIED = len(RATES)
 SQUARES = TRIED
 #: Position in a line of the table: number of the row that used the column last.
 TOUCHED = TRIED + 1
-#: Position in a line of the table: sum of the column in the positive class; the sum in the negative
-#: class follows.
+#: Position in a line of the table.
 SUMS = TRIED + 2
 #: Length of a line of the table.
 LINE = TRIED + 4
-#: The t-th row has the weight t to this power in the moments of the scores, as early scores are
-#: those of learners that had seen little. Set by hand.
+#: The t-th row has the weight t to this power in the moments of the scores.
 RECENCY_EXPONENT = 2.0
-#: Ridge on the correlation matrix of the scores; TRIED over the rows of the smaller class is added
-#: to it. Set by hand: without it, learners that agree get large weights of opposite sign.
+#: Ridge on the correlation matrix of the scores.
 CORRELATION_RIDGE = 1e-2
-#: Step size of the intercept of each learner. Set by hand.
+#: Step size of the intercept of each learner.
 CONSTANT_RATE = 2.0
 
 

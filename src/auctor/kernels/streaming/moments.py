@@ -19,14 +19,11 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 from auctor.kernels.streaming.rescaling import HEAVY
 
-#: Rows of a block. Set by hand: it amortises the pass over the d x d scatter, and 128 rows of 100
-#: columns (100 kB) stay in the second-level cache.
+#: Rows of a block.
 BLOCK_ROWS = 128
-#: Largest share of non-zero columns with which a row is added entry by entry. Set by hand: beyond
-#: it the vectorised loops over all columns are faster.
+#: Largest share of non-zero columns with which a row is added entry by entry.
 FEW_ENTRIES = 1.0 / 3.0
-#: A class whose rows together weigh less than this beside a new row is not scaled down further; its
-#: weights would underflow to 0. Set by hand.
+#: A class whose rows together weigh less than this beside a new row is not scaled down further.
 FORGOTTEN = 1e-100
 
 

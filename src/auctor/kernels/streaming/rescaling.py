@@ -6,9 +6,7 @@ factor is applied to the numbers and reset when it reaches one of these limits.
 
 from __future__ import annotations
 
-#: Weight of the newest row at which all weights are divided by it, long before a double overflows
-#: at 1e308. Set by hand.
+#: Weight of the newest row at which all weights are divided by it.
 HEAVY = 1e30
-#: Scale of the weights below which it is multiplied into the columns. Set by hand: a smaller value
-#: loses digits in differences of scaled numbers, a larger one costs more passes over all columns.
+#: Scale of the weights below which it is multiplied into the columns.
 SMALL_SCALE = 1e-5

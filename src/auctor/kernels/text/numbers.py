@@ -34,8 +34,7 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 #: Position of the highest bit of a word.
 _TOP = np.uint64(63)
-#: Lowest bits of a product that are dropped; the other 55 are the mantissa, a rounding bit and a
-#: guard bit.
+#: Lowest bits of a product that are dropped.
 _SPARE = np.uint64(9)
 #: A word with just these bits.
 _SPARE_BITS = np.uint64((1 << 9) - 1)

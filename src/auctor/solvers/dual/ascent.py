@@ -23,28 +23,16 @@ from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.specs import spec_of
 
-#: Quadratic term of the intercept, as a share of the mean squared row length. A larger one couples
-#: the rows more, a smaller one slows the intercept down. Source: constants.md: 0.025 changes passes
-#: by less than 1 % (13 cases), 0.4 takes 1.19 times the passes (13 cases).
+#: Quadratic term of the intercept, as a share of the mean squared row length.
 SPREAD = 0.1
-#: Row visits between two checks of all rows, as a multiple of the number of rows. Source:
-#: constants.md: 1 takes 1.19 times the passes (19 cases), 6 changes passes by less than 3 % (15
-#: cases).
+#: Row visits between two checks of all rows, as a multiple of the number of rows.
 WORK = 3
 #: Mean squared length of a row over the strength up to which the first steps make fewer visits.
-#: Source: constants.md: 75 takes 0.95 times the passes and 0.88 times the CPU seconds (1 case),
-#: 1200 changes passes by less than 3 % (2 cases).
 SHORT_ROWS = 300.0
-#: Share of active rows up to which the free rows take a conjugate-gradient step. Source:
-#: constants.md: 0.0625 takes 1.28 times the passes and 1.58 times the CPU seconds (2 cases), 0.8125
-#: takes 1.10 times the passes (4 cases).
+#: Share of active rows up to which the free rows take a conjugate-gradient step.
 FEW_ACTIVE = 0.25
-#: Most conjugate-gradient iterations on the free rows. Source: constants.md: 12 takes 0.94 times
-#: the passes and 1.04 times the CPU seconds (3 cases), 50 takes 1.10 times the passes (2 cases).
+#: Most conjugate-gradient iterations on the free rows.
 ROUNDS = 25
-#: Squared residual, as a share of the first, that ends the conjugate gradients early. Set by hand;
-#: constants.md: from 2.5e-4 to 0.004 passes change by less than 4 % (5 cases).
-CG_REDUCTION = 1e-3
 
 
 class Distinct(NamedTuple):
@@ -197,10 +185,11 @@ class DualCoordinateAscent:
         problem.counts.passes += 2.0 * visits / state.work.order.size
         if self._polishes(problem, state, spec, active):
             loss, target = COMPILED.of(problem.loss), problem.data.target
+            # Squared residual, as a share of the first, that ends the conjugate gradients early.
             visits = kernels.free_step(
                 *ROWS.of(problem.data).row_lines(), loss.kind, loss.param, loss.width, target.y,
                 state.distinct.share, state.q, _flat(spec)[1], state.work.order, active, ROUNDS,
-                CG_REDUCTION, state.work.u, state.work.w, intercept, state.spread,
+                1e-3, state.work.u, state.work.w, intercept, state.spread,
             )  # fmt: skip
             problem.counts.passes += 2.0 * visits / state.work.order.size
         return replace(state, centre=float(intercept[0]))

@@ -53,35 +53,21 @@ __all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
 LOGITS = np.linspace(-14.0, 14.0, 57)
 #: Grid of the ratio of the class means in the search without an intercept.
 RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
-#: Largest absolute t outside (0, 1) that is tried. Set by hand; constants.md: insensitive from 1e4
-#: to 1e8.
+#: Largest absolute t outside (0, 1) that is tried.
 LARGEST_T = 1e6
-#: Number of basis directions with the smallest, and with the largest, ratio of the class variances
-#: that are tried on their own. Set by hand; constants.md: insensitive from 4 to 16.
-EXTREME_DIRECTIONS = 8
-#: Local minima of the first grid that are refined. Set by hand; constants.md: insensitive from 1 to
-#: 6.
-REFINED = 3
-#: Squared distance of the class means, in variances, beyond which the scores are not scaled to
-#: log-odds, which would be huge. Set by hand; constants.md: insensitive from 2500 to 40000.
-SEPARATED = 1e4
-#: Variance of a class's scores, as a share of the squared difference of the means, below which the
-#: scores count as constant. Set by hand; constants.md: insensitive from 1e-10 to 1e-6.
-CONSTANT_SCORES = 1e-8
-#: Standard deviation of the scores, as a share of the sum of its terms, that is rounding error:
-#: some hundred thousand times machine epsilon, as variances are differences. Set by hand.
+#: Standard deviation of the scores, as a share of the sum of its terms, that is rounding error.
 DEVIATION_ROUNDING = 1e-10
-#: Parts in which the first grid is evaluated, which bounds the memory. Set by hand.
+#: Parts in which the first grid is evaluated, which bounds the memory.
 GRID_PARTS = 8
-#: Accuracy of the logit of t in the search between two points of the grid. Set by hand.
+#: Accuracy of the logit of t in the search between two points of the grid.
 LOGIT_ACCURACY = 1e-9
-#: Most L-BFGS iterations of the last refinement. Set by hand.
+#: Most L-BFGS iterations of the last refinement.
 REFINE_STEPS = 500
 #: Largest gradient entry at which that refinement ends: rounding error, for unit variances.
 REFINE_GRADIENT = 1e-13
-#: Pairs in the memory of that refinement. Set by hand.
+#: Pairs in the memory of that refinement.
 REFINE_MEMORY = 20
-#: Most secant steps for t. Set by hand.
+#: Most secant steps for t.
 SECANT_STEPS = 30
 
 
@@ -248,13 +234,15 @@ def _log_odds_scale(moments: ClassMoments, w: FloatArray) -> float:
     apart, within = float(moments.contrast @ w), float(moments.prior @ variance)
     if apart <= 0.0:
         return 1.0 / math.sqrt(within) if within > 0.0 else 1.0
-    return apart / within if apart * apart < SEPARATED * within else 2.0 / apart
+    # Squared distance of the means, in variances, from which scores are not scaled to log-odds.
+    return apart / within if apart * apart < 1e4 * within else 2.0 / apart
 
 
 def _constant(moments: ClassMoments, w: FloatArray) -> npt.NDArray[np.bool_]:
     """Whether each class's variance is tiny compared with the difference of the means."""
     apart = float(moments.contrast @ w)
-    return np.asarray((moments.scores(w)[1] <= CONSTANT_SCORES * apart * apart) & (apart > 0.0))
+    # Variance of scores, as a share of the squared difference of means, that counts as zero.
+    return np.asarray((moments.scores(w)[1] <= 1e-8 * apart * apart) & (apart > 0.0))
 
 
 def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) -> None:
@@ -329,7 +317,8 @@ class _Search:
         share = scipy.special.expit(LOGITS)
         # Single directions with extreme ratios of the class variances, in both signs.
         by_ratio = np.argsort(first / floored(second))
-        count = EXTREME_DIRECTIONS
+        # Directions with the smallest, and with the largest, ratio of variances that are tried.
+        count = 8
         ends = np.unique(np.concatenate((by_ratio[:count], by_ratio[-count:])))
         single = np.zeros((first.size, ends.size))
         single[ends, np.arange(ends.size)] = 1.0
@@ -362,7 +351,8 @@ class _Search:
         parts = np.array_split(LOGITS, GRID_PARTS)
         values = np.concatenate([self.value(self._at_logits(part, ratio)) for part in parts])
         inner = np.r_[True, values[1:] <= values[:-1]] & np.r_[values[:-1] <= values[1:], True]
-        lowest = sorted(np.flatnonzero(inner), key=lambda i: values[i])[:REFINED]
+        # Local minima of the first grid that are refined.
+        lowest = sorted(np.flatnonzero(inner), key=lambda i: values[i])[:3]
         if not self.shifted:
             lowest = lowest[:1]
         places = [float(LOGITS[i]) for i in lowest]

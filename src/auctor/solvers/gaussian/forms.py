@@ -15,7 +15,6 @@ from auctor.core.errors import DataError, ParameterError, speaks_for_itself
 from auctor.core.types import FloatArray
 
 #: Eigenvalues below this share of the largest count as zero; a few thousand times machine epsilon.
-#: Set by hand; constants.md: insensitive from 1e-14 to 1e-10.
 RANK = 1e-12
 
 #: ``"full"``, ``"diagonal"``, blocks of column indices, or the width of a band around the diagonal.

@@ -18,19 +18,15 @@ from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import ClassRows, FloatArray, IntArray
 from auctor.solvers.gaussian.forms import RANK, Covariance, covariance_form
 
-#: Largest matrix that is decomposed, in columns, or in rows if those are fewer. Set by hand;
-#: constants.md: insensitive from 2000 to 8000.
+#: Largest matrix that is decomposed, in columns, or in rows if those are fewer.
 LARGEST_SIZE = 4000
-#: Entries up to which a dense copy of wide data is made: 1 GB as float64. Set by hand;
-#: constants.md: insensitive from 1 << 26 to 1 << 28.
+#: Entries up to which a dense copy of wide data is made: 1 GB as float64.
 DENSE_ENTRIES = 1 << 27
-#: Variances below this share of the squared mean have lost digits to cancellation, and are computed
-#: again from centred columns. Set by hand; constants.md: insensitive from 1e-9 to 1e-5.
+#: Variances below this share of the squared mean are computed again from centred columns.
 CANCELLED = 1e-7
-#: Variance, as a share of the largest, below which a column counts as constant: the square of a
-#: rounding error of about 50 times machine epsilon.
+#: Variance, as a share of the largest, below which a column counts as constant.
 CONSTANT_VARIANCE = 1e-28
-#: Entries of a dense chunk of rows: 32 MB as float64. Set by hand.
+#: Entries of a dense chunk of rows: 32 MB as float64.
 CHUNK_ENTRIES = 1 << 22
 
 Lift: TypeAlias = Callable[[FloatArray], FloatArray]

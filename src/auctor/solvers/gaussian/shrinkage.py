@@ -16,7 +16,6 @@ from auctor.core.types import FloatArray
 from auctor.solvers.gaussian.moments import ClassMoments, class_moments, class_shares
 
 #: Least distance of a shrinkage intensity from 1 in the equivalent ridge, which would be infinite.
-#: Set by hand.
 LEAST_REST = 1e-6
 
 

@@ -9,22 +9,15 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.descent import simplex
 
-#: Tolerance of the quadratic program, relative to the weighted mean of the absolute offsets. Set by
-#: hand; constants.md: from 1e-15 to 1e-11 passes change by less than 1 % (4 cases).
+#: Tolerance of the quadratic program, relative to the weighted mean of the absolute offsets.
 ACCURACY = 1e-13
 #: The diagonal shift of the Gram matrix is raised when a diagonal entry exceeds it by this factor.
-#: Set by hand; constants.md: insensitive from 250 to 4000.
 GROWTH = 1e3
-#: Relative rounding error of a product: half of machine epsilon, rounded up. Set by hand;
-#: constants.md: insensitive from 1.2e-18 to 1.2e-14.
-ULP = 1.2e-16
-#: Solves after which cuts of weight 0 are dropped if there are too many cuts. Set by hand; no case
-#: of constants.md reads it.
+#: Solves after which cuts of weight 0 are dropped if there are too many cuts.
 IDLE_SOLVES = 5
-#: Cuts that the first buffer holds, and by which it grows; small, because each cut has an entry per
-#: column. Set by hand; constants.md: insensitive from 8 to 32.
+#: Cuts that the first buffer holds, and by which it grows.
 ROOM = 16
-#: Least number of unused cuts that are dropped at once. Set by hand.
+#: Least number of unused cuts that are dropped at once.
 LEAST_DROPPED = 8
 
 
@@ -109,7 +102,8 @@ class Bundle:
         linear = float(self.weight[: self.count] @ self.offset[: self.count])
         # Slopes that cancel in the sum leave a rounding error: the bound is lowered by as much.
         sizes = np.sqrt(self.gram[: self.count, : self.count].diagonal())
-        rounding = ULP * self.count * float(self.weight[: self.count] @ sizes)
+        # Relative rounding error of a product: half of machine epsilon, rounded up.
+        rounding = 1.2e-16 * self.count * float(self.weight[: self.count] @ sizes)
         length = float(np.linalg.norm(pull)) + rounding
         return Lowest(-pull / self.root, linear - 0.5 * length * length)
 

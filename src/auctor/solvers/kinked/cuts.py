@@ -15,11 +15,6 @@ from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem import Point, Problem
 from auctor.solvers.line_search import bracket
 
-#: Slack allowed when a cut is made independent of the intercept, relative to the null loss, before
-#: a gap is known. Set by hand; constants.md: from 1e-9 to 1e-5 passes change by less than 5 % (3
-#: cases).
-FIRST_CUT_SLACK = 1e-7
-
 
 class Query(NamedTuple):
     """A point with a cut: ``loss >= dscores.scores + offset`` for every intercept."""
@@ -67,7 +62,8 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
 
 def first_query(problem: Problem, point: Point) -> Query:
     """The point with its best intercept and a cut there, before a gap is known."""
-    return balanced(problem, point, FIRST_CUT_SLACK * abs(problem.null.loss))
+    # Slack of a cut for every intercept, as a share of the null loss, before a gap is known.
+    return balanced(problem, point, 1e-7 * abs(problem.null.loss))
 
 
 class _Shift(NamedTuple):

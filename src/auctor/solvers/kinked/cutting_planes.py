@@ -25,36 +25,17 @@ from auctor.solvers.memory import memory_of
 #: ``w -> (risk, subgradient)``: the source of cuts in place of the loss.
 Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 
-#: Accuracy of a line search, as a share of the gap. Source: constants.md: 0.025 changes passes by
-#: less than 3 % (15 cases), 0.4 takes 1.07 times the passes (15 cases).
+#: Accuracy of a line search, as a share of the gap.
 SEARCH_ACCURACY = 0.1
 #: Number of cuts up to which the line search is accurate only to the gap: the model is still poor.
-#: Set by hand; constants.md: from 1 to 6 passes change by less than 1 % (8 cases).
 ROUGH_SEARCH_CUTS = 3
-#: First trial of a line search, as a multiple of the step of the last one. Source: constants.md:
-#: 1.25 changes passes by less than 1 % (15 cases), 5 takes 1.19 times the CPU seconds (14 cases).
-FIRST_TRIAL = 2.0
-#: If the line search yields no new cut, cut at the model's minimiser; stop when that does not
-#: reduce the gap to this share of its size. Set by hand; no case of constants.md reads it.
+#: If the line search yields no new cut, cut at the model's minimiser.
 ENOUGH_REDUCTION = 0.999
-#: Least first step of a line search; from it, `MOST_TRIALS` expansions still reach a step of 1. Set
-#: by hand; constants.md: insensitive from 1e-11 to 1e-7.
+#: Least first step of a line search; from it, `MOST_TRIALS` expansions still reach a step of 1.
 LEAST_FIRST_STEP = 1e-9
-#: Slack allowed when a cut is made independent of the intercept, relative to the gap. Set by hand;
-#: constants.md: from 2.5e-5 to 4e-4 passes change by less than 1 % (8 cases).
-CUT_SLACK = 1e-4
-#: Memory of the cuts, as a share of the data's. Set by hand; constants.md: insensitive from 0.0625
-#: to 0.8125.
-CUTS_SHARE = 0.25
-#: Memory that the cuts may use even if the data are small, in float64 entries: 100 MB. Set by hand;
-#: constants.md: insensitive from 6_250_000 to 25_000_000.
-CUTS_LEAST_ENTRIES = 12_500_000
-#: Cuts after which, if the zero model is still the best point, a point near it is searched for. Set
-#: by hand; constants.md: insensitive from 15 to 60.
+#: Cuts after which, if the zero model is still the best point, a point near it is searched for.
 ZERO_MODEL_CUTS = 30
-#: Gap, as a share of the objective, below which the search near the zero model starts early, before
-#: `ZERO_MODEL_CUTS` cuts. Source: constants.md: 0.0025 takes 0.43 times the passes and 0.51 times
-#: the CPU seconds, but in 1 case only, 0.04 changes nothing.
+#: Gap, as a share of the objective, from which the search near the zero model starts early.
 ZERO_MODEL_GAP = 0.01
 
 
@@ -225,13 +206,15 @@ class Bmrm:
         aim = problem.join(lowest.w, problem.intercept(best.point.w))
         if np.array_equal(aim, best.point.w):
             return _with_query(state, best, best)
-        line = CutLine(problem, best, aim, CUT_SLACK * state.gap)
+        # Slack allowed when a cut is made independent of the intercept, relative to the gap.
+        line = CutLine(problem, best, aim, 1e-4 * state.gap)
         if not self.line_search:  # the published method; a search only if the loss is infinite
             trial = line.at(1.0)
             if math.isfinite(trial.value):
                 return _with_query(state, trial.query, best)
         sharp = 1.0 if bundle.count <= ROUGH_SEARCH_CUTS else SEARCH_ACCURACY
-        low, beyond = lowest_on(line, min(1.0, FIRST_TRIAL * state.reach), sharp * state.gap)
+        # First trial of a line search, as a multiple of the step of the last one.
+        low, beyond = lowest_on(line, min(1.0, 2.0 * state.reach), sharp * state.gap)
         state = replace(state, reach=low.step or max(0.5 * state.reach, LEAST_FIRST_STEP))
         if not (beyond.query is best and state.cut_at_best):
             return _with_query(replace(state, minimiser_gap=math.inf), beyond.query, low.query)
@@ -255,7 +238,8 @@ class Bmrm:
 
 def _most_cuts(problem: Problem) -> int:
     """Number of cuts that fit into their memory; each has an entry per column."""
-    room = max(CUTS_LEAST_ENTRIES, CUTS_SHARE * problem.n_entries)
+    # A quarter of the memory of the data, and at least 100 MB of float64 entries.
+    room = max(12_500_000, 0.25 * problem.n_entries)
     return int(room) // max(1, problem.data.n_columns)
 
 

@@ -17,15 +17,11 @@ from auctor.solvers.kinked.smoothing import (
 )
 from auctor.solvers.relay import Relay, RelayState, Stage
 
-#: Cuts after which smoothing takes over if the best point still is the zero model. Set by hand;
-#: constants.md: insensitive from 50 to 200.
+#: Cuts after which smoothing takes over if the best point still is the zero model.
 ZERO_MODEL_MOST_CUTS = 100
-#: Most steps of smoothing before cutting planes take over or continue. Set by hand; constants.md,
-#: for the first turn: insensitive from 30 to 120.
+#: Most steps of smoothing before cutting planes take over or continue.
 SMOOTHING_TURN = 80
 #: Smoothing width, in null losses, below which the smoothed F-beta loss costs more than cuts.
-#: Source: constants.md: 0.001 takes 1.30 times the passes (3 cases), 0.016 takes 0.96 times the
-#: passes and 0.96 times the CPU seconds (3 cases).
 NARROWEST_WIDTH = 4e-3
 
 

@@ -17,10 +17,8 @@ from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import Relay, RelayState, Stage
 
 #: Steps in which the gap must fall to `FALL` times its size; otherwise another solver takes over.
-#: Set by hand; constants.md: insensitive from 20 to 80.
 SLOW_STEPS = 40
-#: Largest ratio of the gaps after and before `SLOW_STEPS` steps. Set by hand; constants.md:
-#: insensitive from 0.2 to 0.95.
+#: Largest ratio of the gaps after and before `SLOW_STEPS` steps.
 FALL = 0.8
 
 

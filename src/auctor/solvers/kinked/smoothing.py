@@ -17,35 +17,17 @@ from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose, holding
 from auctor.solvers.kinked.cuts import smoothed_cut
 
-#: Smoothing width of the first problem if L-BFGS steps solve it, in units of the null loss: narrow
-#: enough to end near the minimum, wide enough for L-BFGS to converge. Source: constants.md: 0.0125
-#: changes passes by less than 2 % (6 cases), 0.2 takes 1.15 times the passes (6 cases).
+#: Smoothing width of the first problem if L-BFGS steps solve it, in units of the null loss.
 WARM_WIDTH = 0.05
-#: First smoothing width, in units of the null loss; not 1, so that at w = 0 no margin is exactly at
-#: a kink of the smoothed loss's derivative. Source: constants.md: 1.125 takes 1.03 times the passes
-#: (4 cases), 3 takes 1.09 times the passes (4 cases).
+#: First smoothing width, in units of the null loss.
 FIRST_WIDTH = 1.5
-#: Smallest width that is tried for a starting point, in units of the null loss. Set by hand;
-#: constants.md: insensitive from 1e-8 to 1e-4.
-NARROWEST_START = 1e-6
-#: Width, as a share of the gap at that width, at which the trials stop: a smaller width can reduce
-#: the gap by at most the width. Searches for a strength by F1 on four tables took 2.5 to 6.3 times
-#: the CPU seconds without this limit. Set by hand; constants.md: from 0.025 to 0.4 passes change by
-#: less than 3 % (1 case).
-NARROW_ENOUGH = 0.1
-#: Largest ratio of the gap at the first width to the smallest gap of all widths that were tried:
-#: the widest such width is taken. Set by hand.
+#: Largest gap of the first width, as a multiple of the smallest gap of all that were tried.
 GOOD_START = 1.5
-#: Ratio to the smallest gap from which gaps count as rising again, which ends the trials. Set by
-#: hand.
+#: Ratio to the smallest gap from which gaps count as rising again, which ends the trials.
 RISING_GAP = 2.0
-#: Plain smoothing: a smoothed problem is solved when its gap is at most this share of the smoothing
-#: error. Set by hand; constants.md: from 0.05 to 0.8 passes change by less than 4 % (9 cases).
+#: Plain smoothing: largest gap of a solved problem, as a share of the smoothing error.
 SOLVED = 0.2
-#: Centred smoothing: a smoothed problem is solved when its gap is at most this share of the gap of
-#: the exact problem. Source: constants.md: 0.1 takes 1.13 times the passes (9 cases), 0.85 takes
-#: 0.91 times the passes and 0.97 times the CPU seconds (7 cases); no gain in CPU seconds outside
-#: the panel.
+#: Centred smoothing: largest gap of a solved problem, as a share of the exact problem's gap.
 CENTRE_SOLVED = 0.4
 #: Needs that the smoothed loss provides, whatever the given one does.
 OF_SMOOTHED_LOSS = (
@@ -285,13 +267,15 @@ def first_width(problem: Problem, given: Point, shrink: float) -> float:
     widths, gaps = [FIRST_WIDTH * unit], [np.inf]
     if not problem.coef(given.w).any():
         return widths[0]
-    while widths[-1] > NARROWEST_START * unit:
+    # Smallest width that is tried for a starting point, in units of the null loss.
+    while widths[-1] > 1e-6 * unit:
         smoothed = smoothed_problem(problem, widths[-1])
         dual = smoothed.with_best_intercept(smoothed.evaluate(given.w, scores=given.scores))
         same = dual.scores is given.scores
         point = given if same else problem.evaluate(dual.w, scores=dual.scores)
         gaps.append(problem.certificate(point, dual).gap)
-        if min(gaps[-2:]) > RISING_GAP * min(gaps) or widths[-1] <= NARROW_ENOUGH * min(gaps):
+        # Width, as a share of the gap at that width, at which the trials stop.
+        if min(gaps[-2:]) > RISING_GAP * min(gaps) or widths[-1] <= 0.1 * min(gaps):
             break  # the gaps rise again, or a smaller width cannot reduce them
         widths.append(widths[-1] * shrink)
     pairs = zip(widths, gaps[1:], strict=False)

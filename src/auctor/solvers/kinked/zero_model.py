@@ -9,16 +9,13 @@ from auctor.solvers.choose import Role, choose
 from auctor.solvers.kinked.smoothing import FIRST_WIDTH, null_unit, smoothed_problem
 from auctor.solvers.line_search import first_accepted, sizes
 
-#: Most steps of the smoothed solve that gives the direction away from the zero model. Source:
-#: constants.md: 5 takes 0.88 times the passes and 0.90 times the CPU seconds (2 cases), 20 changes
-#: nothing.
+#: Most steps of the smoothed solve that gives the direction away from the zero model.
 DIRECTION_STEPS = 10
-#: Largest rise of the objective above the zero model's, as a share of it, of a point near it. Set
-#: by hand; constants.md: from 1e-8 to 1e-4 passes change by less than 1 % (1 case).
+#: Largest rise of the objective above the zero model's, as a share of it, of a point near it.
 LARGEST_RISE = 1e-6
-#: Factor on the step from the zero model until the objective is low enough. Set by hand.
+#: Factor on the step from the zero model until the objective is low enough.
 STEP_DECREASE = 0.25
-#: Most such factors: the last step is 4e-12 of the first. Set by hand.
+#: Most such factors: the last step is 4e-12 of the first.
 MOST_DECREASES = 20
 
 

@@ -15,15 +15,10 @@ from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.smooth.conjugate import truncated_cg
 
-#: Relative accuracy of the conjugate gradients; the next step corrects the rest. Set by hand.
+#: Relative accuracy of the conjugate gradients; the next step corrects the rest.
 CG_ACCURACY = 1e-8
-#: Most conjugate-gradient iterations per parameter. Set by hand.
+#: Most conjugate-gradient iterations per parameter.
 MOST_CG_PER_PARAM = 10
-
-
-#: Parameters up to which the Hessian is formed and factorised. Set by hand; constants.md:
-#: insensitive from 750 to 3000.
-DIRECT_PARAMS = 1500
 
 
 @dataclass(frozen=True)
@@ -63,7 +58,8 @@ class Exact:
         hessian = problem.hessian(state.point)
         direct = self.direct
         if direct is None:
-            direct = problem.n_params <= DIRECT_PARAMS and _cheap(problem, hessian)
+            # Parameters up to which the Hessian is formed and factorised.
+            direct = problem.n_params <= 1500 and _cheap(problem, hessian)
         if direct:
             return -spd_solve(hessian.matrix())(gradient)
         scale = floored(hessian.diagonal())

@@ -19,31 +19,15 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
 
-#: Damping after the first badly predicted step, in units of the columns' variances. Set by hand;
-#: constants.md: from 2.5e-4 to 0.004 passes change by less than 4 % (10 cases).
-FIRST_DAMPING = 1e-3
-#: Damping below which it is set to zero, in units of the columns' variances. Source: constants.md:
-#: 1e-8 changes nothing, 1e-4 takes 1.14 times the CPU seconds (1 case).
-LEAST_DAMPING = 1e-6
-#: Factor by which the damping grows after a badly predicted step and shrinks after a well predicted
-#: one (More, 1978, uses 2 to 10). Set by hand; constants.md: from 1.75 to 13 passes change by less
-#: than 4 % (9 cases).
+#: Factor on the damping after a badly, or by its inverse after a well, predicted step.
 DAMPING_FACTOR = 4.0
-#: Bytes for the residuals that a linear solve on shards reorthogonalises, so that the order of sums
-#: does not change the solution: 400 residuals of 10,000 columns, 4 of a million. Source:
-#: benchmarks/results/scale.md, F-beta with l2 in one block and in shards.
-RESIDUAL_BYTES = 64 << 20
-#: Ratio of the actual to the predicted decrease below which a step is shortened and later ones are
-#: damped more. Source: Nocedal and Wright, Numerical optimization, algorithm 4.1.
+#: Ratio of the actual to the predicted decrease below which later steps are damped more.
 POOR_RATIO = 0.25
-#: Ratio of the actual to the predicted decrease from which later steps are damped less. Source:
-#: Nocedal and Wright, Numerical optimization, algorithm 4.1.
+#: Ratio of the actual to the predicted decrease from which later steps are damped less.
 GOOD_RATIO = 0.75
-#: Ratio of the actual to the predicted decrease from which the damping shrinks twice: the model was
-#: too cautious. Set by hand.
+#: Ratio of the actual to the predicted decrease from which the damping shrinks twice.
 BETTER_RATIO = 1.2
-#: Strong Wolfe condition of the search along a poor step, as a share of the first slope. Source:
-#: Nocedal and Wright, Numerical optimization, section 3.1.
+#: Strong Wolfe condition of the search along a poor step, as a share of the first slope.
 POOR_STEP_SLOPE = 0.1
 #: Bytes of a stored residual and its image, per parameter.
 BYTES_PER_PARAM = 16
@@ -159,14 +143,17 @@ class Newton:
 def _stored_residuals(problem: Problem) -> int:
     """Residuals to reorthogonalise: none if rows are in memory, where a product takes less time."""
     in_memory = ROWS.has(problem.data)
-    return 0 if in_memory else RESIDUAL_BYTES // (BYTES_PER_PARAM * problem.n_params)
+    # Bytes for the residuals that a linear solve on shards reorthogonalises.
+    return 0 if in_memory else (64 << 20) // (BYTES_PER_PARAM * problem.n_params)
 
 
 def _adjusted(damping: float, ratio: float) -> float:
     """Damping of the next step; ``ratio`` is the actual decrease over the predicted one."""
     if ratio < POOR_RATIO:
-        return max(DAMPING_FACTOR * damping, FIRST_DAMPING)
+        # Damping after the first badly predicted step, in units of the columns' variances.
+        return max(DAMPING_FACTOR * damping, 1e-3)
     if ratio < GOOD_RATIO:
         return damping
     less = DAMPING_FACTOR if ratio < BETTER_RATIO else DAMPING_FACTOR * DAMPING_FACTOR
-    return damping / less if damping > LEAST_DAMPING else 0.0
+    # Damping below which it is set to zero, in units of the columns' variances.
+    return damping / less if damping > 1e-6 else 0.0

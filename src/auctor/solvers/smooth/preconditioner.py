@@ -14,32 +14,14 @@ from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS, Hessian
 from auctor.problem.needs import Need
 
-#: Curvature of a kinked pair loss as a share of that of the square loss. It only affects the ratio
-#: of loss and penalty in the preconditioner. Source: constants.md: 0.0625 takes 1.25 times the
-#: passes and 2.06 times the CPU seconds (1 case), 0.8125 takes 1.06 times the passes and 1.67 times
-#: the CPU seconds (1 case).
+#: Curvature of a kinked pair loss as a share of that of the square loss.
 SHARE = 0.25
-#: Added to every diagonal entry, as a share of it, so that the Cholesky factor exists. Set by hand;
-#: constants.md: from 1e-10 to 1e-6 passes change by less than 1 % (1 case).
-FLOOR = 1e-8
-#: Least number of sampled rows; fewer estimate the curvature of all pairs too badly. Set by hand;
-#: constants.md: from 1250 to 5000 passes change by less than 5 % (1 case).
+#: Least number of sampled rows; fewer estimate the curvature of all pairs too badly.
 LEAST_ROWS = 2500
-#: Least number of sampled rows per column. Source: constants.md: 6 changes nothing, 24 takes 0.89
-#: times the passes and 0.95 times the CPU seconds (1 case).
+#: Least number of sampled rows per column.
 PER_COLUMN = 12
 #: Distinct rows times columns below which plain L-BFGS steps cost less than the preconditioner.
-#: Source: constants.md: 10_000 takes 0.89 times the passes and 0.75 times the CPU seconds, but in 1
-#: case only, 40_000 changes nothing.
 SMALL_WORK = 20_000
-#: No preconditioner if the mean of the squared eigenvalues is below this multiple of their squared
-#: mean: the problem is then well conditioned. Set by hand; constants.md: insensitive from 1.125 to
-#: 3.
-EQUAL_EIGENVALUES = 1.5
-#: No preconditioner if the variance of a column is below this share of its mean square: the
-#: variance is then mostly rounding error. Set by hand; constants.md: insensitive from 1e-10 to
-#: 1e-6.
-LOST_VARIANCE = 1e-8
 
 
 def pair_metric(problem: Problem) -> FloatArray | None:
@@ -63,7 +45,8 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     diagonal = np.diag_indices_from(matrix)
     matrix[diagonal] -= problem.ridge
     squares = SECOND_ORDER.of(rows).square_gradient(hessian.row_curvature)
-    if np.any(matrix[diagonal] < LOST_VARIANCE * squares):
+    # No preconditioner if the variance of a column is below this share of its mean square.
+    if np.any(matrix[diagonal] < 1e-8 * squares):
         return None
     # A sample may miss rare columns: raise their diagonal to that of all rows.
     if not whole:
@@ -75,9 +58,11 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     # Sum of squared entries = sum of squared eigenvalues; trace = sum of eigenvalues.
     entries = matrix[diagonal]
     spread = entries.size * float((matrix * matrix).sum())
-    if spread <= EQUAL_EIGENVALUES * float(entries.sum()) ** 2:
+    # Mean square of the eigenvalues over their squared mean from which a preconditioner is used.
+    if spread <= 1.5 * float(entries.sum()) ** 2:
         return None
-    matrix[diagonal] += np.where(entries > 0.0, FLOOR * entries, entries.max())
+    # Added to every diagonal entry, as a share of it, so that the Cholesky factor exists.
+    matrix[diagonal] += np.where(entries > 0.0, 1e-8 * entries, entries.max())
     try:
         factor: FloatArray = cholesky(matrix, check_finite=False)
     except LinAlgError:

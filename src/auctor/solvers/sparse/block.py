@@ -29,30 +29,21 @@ from auctor.solvers.sparse.models.shared import InterceptRow
 from auctor.solvers.sparse.screening import worst_violators
 from auctor.solvers.specs import blocks_of
 
-#: Sweeps that the first step is expected to take. Source: constants.md: 5 takes 1.12 times the
-#: passes (1 case), 20 changes nothing.
+#: Sweeps that the first step is expected to take.
 FIRST_SWEEPS = 10
-#: Sweeps that all steps together are expected to take, for a loss of constant curvature. Source:
-#: constants.md: 25 changes nothing, 100 takes 1.10 times the passes and 1.23 times the CPU seconds
-#: (1 case).
+#: Sweeps that all steps together are expected to take, for a loss of constant curvature.
 KEPT_SWEEPS = 50
 #: Rows per column from which the Gram matrix of all columns is formed in one pass over the rows.
-#: Source: constants.md: 10 takes 1.46 times the passes and 0.99 times the CPU seconds (2 cases), 40
-#: changes nothing.
 TALL = 20
-#: Least number of blocks in the working set, which holds up to twice as many as are nonzero. Set by
-#: hand; constants.md: from 8 to 32 passes change by less than 2 % (7 cases).
-FEWEST_BLOCKS = 16
-#: Accuracy of an inner problem, as a share of the outer violation, below which a failed step means
-#: that the solver has stalled. Set by hand.
+#: Accuracy, as a share of the outer violation, at which a failed step means a stall.
 FINEST_FRACTION = 1e-6
-#: Factor on that accuracy after a failed step. Set by hand.
+#: Factor on that accuracy after a failed step.
 FRACTION_DECREASE = 0.01
-#: Share of stored entries from which columns count as dense. Set by hand.
+#: Share of stored entries from which columns count as dense.
 DENSE = 0.3
-#: Multiply-adds that BLAS makes in the time of one of a sweep. Set by hand.
+#: Multiply-adds that BLAS makes in the time of one of a sweep.
 BLAS_SPEED = 8.0
-#: Curvature of rows without any, as a share of the largest: it bounds the steps. Set by hand.
+#: Curvature of rows without any, as a share of the largest: it bounds the steps.
 LEAST_CURVATURE = 1e-3
 
 
@@ -136,7 +127,8 @@ class BlockCoordinateDescent:
         w = problem.coef(point.w)[spec.indices] != 0.0
         inside = np.add.reduceat(w, spec.indptr[:-1].astype(np.int64)) > 0
         inside |= (spec.weight == 0.0) & (spec.l1 == 0.0)
-        limit = max(FEWEST_BLOCKS, 2 * int(inside.sum())) - int(inside.sum())
+        # Least number of blocks in the working set, which holds up to twice as many as are nonzero.
+        limit = max(16, 2 * int(inside.sum())) - int(inside.sum())
         inside[worst_violators(violation, inside, limit)] = True
         return np.flatnonzero(inside)
 

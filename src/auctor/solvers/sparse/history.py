@@ -14,13 +14,9 @@ from auctor.problem import Point, Problem
 from auctor.solvers.sparse.models.columns import Store
 from auctor.solvers.specs import spec_of
 
-#: Number of earlier points in the history. Set by hand; constants.md: from 2 to 8 passes change by
-#: less than 1 % (2 cases).
+#: Number of earlier points in the history.
 KEPT_POINTS = 4
-#: Passes over the data spent on columns that stay at 0 but whose error bound was too wide, after
-#: which the whole gradient is computed again: by then that would have been cheaper. Source:
-#: constants.md: 0.25 takes 0.94 times the passes and 0.97 times the CPU seconds (2 cases), 4 takes
-#: 1.24 times the passes and 1.09 times the CPU seconds (2 cases).
+#: Wasted passes on columns that stay at 0 after which the whole gradient is computed again.
 WASTED_PASSES = 1.0
 
 

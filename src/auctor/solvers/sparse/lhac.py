@@ -36,35 +36,21 @@ from auctor.solvers.sparse.models.lowrank import (
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: Number of shrinking coordinates below which the greedy set takes all coordinates. Source:
-#: constants.md: 5 takes 1.04 times the passes (4 cases), 20 takes 0.94 times the passes and 0.94
-#: times the CPU seconds (2 cases).
+#: Number of shrinking coordinates below which the greedy set takes all coordinates.
 FEW = 10
-#: Ratio of growing to shrinking coordinates up to which the greedy set takes all coordinates. Set
-#: by hand; constants.md: from 1.25 to 5 passes change by less than 5 % (4 cases).
+#: Ratio of growing to shrinking coordinates up to which the greedy set takes all coordinates.
 IMBALANCE = 2.0
-#: Least share of the growing coordinates in the greedy set. Source: constants.md: 0.125 changes
-#: passes by less than 2 % (4 cases), 0.875 takes 1.05 times the passes (4 cases).
+#: Least share of the growing coordinates in the greedy set.
 SHARE = 0.5
-#: Consecutive greedy iterations after which an iteration takes all coordinates. Source:
-#: constants.md: 2 takes 1.06 times the passes (1 case), 10 changes nothing.
+#: Consecutive greedy iterations after which an iteration takes all coordinates.
 STREAK = 5
-#: Consecutive steps accepted at the first trial after which the scale of the matrix shrinks. Set by
-#: hand; constants.md: from 10 to 40 passes change by less than 5 % (3 cases).
+#: Consecutive steps accepted at the first trial after which the scale of the matrix shrinks.
 ACCEPTED_STEPS = 20
-#: Factor on the matrix scale per step, after `ACCEPTED_STEPS` accepted steps in a row. Source:
-#: constants.md: 0.2 changes passes by less than 1 % (3 cases), 0.95 takes 1.10 times the passes (3
-#: cases).
+#: Factor on the matrix scale per step, after `ACCEPTED_STEPS` accepted steps in a row.
 SCALE_DECREASE = 0.8
-#: Smallest scale, as a share of its first value. Source: constants.md: 0.008333 takes 1.04 times
-#: the passes (1 case), 0.1333 takes 1.66 times the passes (1 case).
+#: Smallest scale, as a share of its first value.
 LEAST_SCALE = 1.0 / 30.0
-#: Factor on the scale after a step that needed several trials. Set by hand; constants.md: from 1.25
-#: to 5 passes change by less than 2 % (2 cases).
-SCALE_INCREASE = 2.0
-#: Relative decrease below which a step does not count as accepted at the first trial: the test may
-#: have passed by rounding error. Source: constants.md: 1e-13 changes nothing, 1e-9 takes 1.42 times
-#: the passes (1 case).
+#: Relative decrease below which a step does not count as accepted at the first trial.
 CLEAR_DECREASE = 1e-11
 
 
@@ -231,7 +217,8 @@ class Lhac:
     def _shrink(self, shrink: float, calm: int) -> float:
         """The next factor on the scale, after ``calm`` steps without a backtrack."""
         if calm == 0:
-            return min(SCALE_INCREASE * shrink, self.theta_shrink)
+            # Factor on the scale after a step that needed several trials.
+            return min(2.0 * shrink, self.theta_shrink)
         if calm < ACCEPTED_STEPS:
             return shrink
         return max(SCALE_DECREASE * shrink, LEAST_SCALE * self.theta_shrink)

@@ -26,64 +26,31 @@ from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
 from auctor.solvers.specs import spec_of
 
-#: Share of all entries below which the columns of a working set are copied on their own. Set by
-#: hand; constants.md: from 0.0625 to 0.8125 passes change by less than 1 % (3 cases).
-GATHER_SHARE = 0.25
-#: Dense columns up to which their Hessian is formed. Set by hand; constants.md: insensitive from
-#: 750 to 3000.
+#: Dense columns up to which their Hessian is formed.
 GRAM_COLUMNS = 1500
-#: Passes over the data above which a new Hessian is expensive. Set by hand; constants.md: from 1.25
-#: to 5 passes change by less than 2 % (1 case).
-EXPENSIVE = 2.0
-#: Relative change of the rows' curvature up to which a Hessian is reused on a path, where the next
-#: point needs it too. Set by hand; constants.md: from 0.05 to 0.8 passes change by less than 4 % (3
-#: cases).
-PATH_DRIFT = 0.2
-#: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is
-#: expensive. Set by hand; constants.md: from 0.025 to 0.4 passes change by less than 2 % (9 cases).
-EXPENSIVE_DRIFT = 0.1
-#: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is cheap.
-#: Set by hand; constants.md: from 0.0025 to 0.04 passes change by less than 2 % (12 cases).
-CHEAP_DRIFT = 0.01
-#: Ratio of the summed violations after and before a step on a Hessian that is reused, or of sampled
-#: rows, above which it is replaced. Source: constants.md: 0.075 changes passes by less than 2 % (7
-#: cases), 0.825 takes 1.07 times the passes (4 cases).
+#: Violations after a step, as a share of those before, from which an old Hessian is replaced.
 SLOW = 0.3
-#: Share of the columns in the working set above which the Hessian holds all columns, for dense
-#: data. Source: constants.md: 0.125 takes 1.34 times the passes and 1.01 times the CPU seconds (6
-#: cases), 0.875 takes 0.75 times the passes and 1.02 times the CPU seconds (14 cases); no gain in
-#: CPU seconds outside the panel.
+#: Working set, as a share of the columns, above which the Hessian of dense data holds all columns.
 DENSE_SHARE = 0.5
-#: Share of the columns in the working set above which the Hessian holds all columns, for sparse
-#: data, where all columns cost one pass over the rows. Source: constants.md: 0.0625 takes 1.12
-#: times the passes (7 cases), 0.8125 takes 0.75 times the passes and 0.95 times the CPU seconds (10
-#: cases); no gain in CPU seconds outside the panel.
+#: Working set, as a share of the columns, above which the Hessian of sparse data holds all columns.
 SPARSE_SHARE = 0.25
 #: Violating columns that a working set of dense columns may add at a time, if its support is small.
-#: Source: constants.md: 30 takes 0.95 times the passes and 1.05 times the CPU seconds (6 cases),
-#: 120 takes 1.14 times the passes (4 cases).
 MOST_NEW = 60
-#: Accuracy of a model's minimiser, as a share of the target gap. Set by hand; constants.md: from
-#: 0.025 to 0.4 passes change by less than 1 % (1 case).
+#: Accuracy of a model's minimiser, as a share of the target gap.
 MODEL_SHARE = 0.1
-#: Dense entries up to which a path makes a copy by columns: 512 MB. Set by hand; constants.md:
-#: insensitive from 1 << 25 to 1 << 27.
-COPIED_ENTRIES = 1 << 26
-#: Accuracy of a Hessian model, as a share of the largest violation. Set by hand.
+#: Accuracy of a Hessian model, as a share of the largest violation.
 MODEL_ACCURACY = 0.01
-#: Least accuracy of any model, as a share of the violation. Set by hand.
+#: Least accuracy of any model, as a share of the violation.
 ROUGHEST_ACCURACY = 0.3
-#: Sweeps over a matrix in the time of a sweep over columns. Set by hand.
+#: Sweeps over a matrix in the time of a sweep over columns.
 MATRIX_SWEEPS = 10
-#: Gradient of a column, as a share of its l1, from which it is added to a model or a copy: the next
-#: working sets will need it. Set by hand.
+#: Gradient of a column, as a share of its l1, from which it is added to a model or a copy.
 NEARLY_ACTIVE = 0.8
-#: Factor on the inner tolerance if one sweep was enough. Set by hand.
+#: Factor on the inner tolerance if one sweep was enough.
 TOLERANCE_DECREASE = 0.25
-#: Factor on the inner tolerance after a failed line search. Set by hand.
+#: Factor on the inner tolerance after a failed line search.
 FAILURE_DECREASE = 0.01
-#: Inner tolerance, as a share of the summed violations, at which a failed line search means that
-#: the solver has stalled: some thousand times their rounding error.
+#: Inner tolerance, as a share of the violations, at which a failed line search means a stall.
 FINEST_TOLERANCE = 1e-12
 
 
@@ -309,7 +276,8 @@ class ProximalNewton:
     def _gather(problem: Problem, wanted: IntArray) -> Store:
         """A copy of the wanted columns if they are few, otherwise all columns."""
         data = COLUMNS.of(problem.data)
-        part = data.some_columns(wanted, GATHER_SHARE)
+        # Share of all entries below which the columns of a working set are copied on their own.
+        part = data.some_columns(wanted, 0.25)
         if part is None:
             return Store(data.columns(), None)
         return Store(part, wanted)
@@ -346,8 +314,9 @@ def _without_poor_model(
 def _drift(model: MatrixModel, path: bool) -> float:
     """Relative change of the rows' curvature up to which a model is reused."""
     if path:
-        return PATH_DRIFT
-    return EXPENSIVE_DRIFT if model.cost > EXPENSIVE else CHEAP_DRIFT
+        return 0.2
+    # A Hessian that costs more than two passes is kept for longer.
+    return 0.1 if model.cost > 2.0 else 0.01
 
 
 def _has_history(problem: Problem) -> bool:
@@ -357,7 +326,8 @@ def _has_history(problem: Problem) -> bool:
     """
     if problem.n_params <= FACTOR_PARAMS or not problem.certifiable or _only_matrices(problem):
         return False
-    return not _is_dense(problem) or problem.n_entries <= COPIED_ENTRIES
+    # Dense entries up to which a path makes a copy by columns: 512 MB.
+    return not _is_dense(problem) or problem.n_entries <= (1 << 26)
 
 
 def _only_matrices(problem: Problem) -> bool:

@@ -31,14 +31,11 @@ from auctor.solvers.sparse.models.lowrank import (
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: Largest number of passes on an "exact" subproblem; usually it ends when steps are below rounding
-#: error. Set by hand; constants.md: insensitive from 50_000 to 200_000.
+#: Largest number of passes on an "exact" subproblem.
 EXACT_PASSES = 100_000
-#: Growth of the number of passes per outer iteration in the practical rule. Source: constants.md:
-#: 0.08333 takes 1.06 times the passes (7 cases), 0.8333 takes 1.03 times the passes (7 cases).
+#: Growth of the number of passes per outer iteration in the practical rule.
 PRACTICAL_RATE = 1.0 / 3.0
-#: Least entry of a diagonal matrix, as a share of the largest. Set by hand; no case of constants.md
-#: reads it.
+#: Least entry of a diagonal matrix, as a share of the largest.
 LEAST_DIAGONAL = 1e-10
 
 

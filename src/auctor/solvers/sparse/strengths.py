@@ -13,26 +13,15 @@ from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 
-#: Smoothing width that gives a subgradient of a kinked loss at the null model, in units of the null
-#: loss. Set by hand; constants.md: insensitive from 1e-8 to 1e-4.
+#: Smoothing width of the subgradient at the null model, in units of the null loss.
 WIDTH = 1e-6
-#: Distance from the null model at which a directional subgradient is taken, in units of the null
-#: intercept plus 1: far above rounding error, far below the distance to the next kink of a loss of
-#: up to 1e6 rows. Set by hand; constants.md: insensitive from 1e-11 to 1e-7.
+#: Distance from the null model of a directional subgradient, in units of its intercept plus 1.
 NEARBY = 1e-9
-#: Relative difference of the upper and lower bound of the strength at which the search ends. Set by
-#: hand; constants.md: insensitive from 1e-11 to 1e-7.
-BOUNDS = 1e-9
-#: Most cutting planes of the search; one that needs more returns its upper bound. Set by hand;
-#: constants.md: insensitive from 100 to 400.
+#: Most cutting planes of the search; one that needs more returns its upper bound.
 MOST_CUTS = 200
-#: Most cutting planes times columns: 32 MB of float64 in the linear program. Set by hand;
-#: constants.md: insensitive from 1 << 21 to 1 << 23.
+#: Most cutting planes times columns: 32 MB of float64 in the linear program.
 MOST_ENTRIES = 1 << 22
-#: Entry of a scaled dual vector beyond which, if the vector is still in the dual ball, the norm
-#: counts as 0. Set by hand; constants.md: insensitive from 1e98 to 1e102.
-LARGEST_ENTRY = 1e100
-#: Factor between trials of that scale. Set by hand.
+#: Factor between trials of that scale.
 STRETCH = 1e6
 
 
@@ -120,7 +109,8 @@ def _least_strength(problem: Problem, spec: SeparableSpec) -> float:
         upper = min(upper, float(found.x[-1]))
         where = np.append(found.x[:d] - found.x[d : 2 * d], found.x[2 * d])
         change = problem.score_change(where[: problem.n_params])
-        if -slope(change, where) >= (1.0 - BOUNDS) * upper:
+        # Relative difference of the upper and lower bound of the strength at which the search ends.
+        if -slope(change, where) >= (1.0 - 1e-9) * upper:
             break
     return max(upper, 0.0)
 
@@ -173,7 +163,8 @@ def _dual_norm(norm: Penalty, v: FloatArray) -> float:
         return 0.0
     stretch = 1.0 / largest
     while (scale := norm.dual_scale(stretch * v)) == 1.0:
-        if stretch * largest > LARGEST_ENTRY:
+        # Entry of a scaled dual vector in the dual ball from which the norm counts as 0.
+        if stretch * largest > 1e100:
             return 0.0
         stretch *= STRETCH
     return 1.0 / (stretch * scale)

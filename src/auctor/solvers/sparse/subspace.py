@@ -22,30 +22,25 @@ from auctor.solvers.sparse.proximal import first_proximal_step, first_step
 from auctor.solvers.sparse.screening import worst_violators
 from auctor.solvers.specs import tree_of
 
-#: Columns of the working set, as a multiple of the nonzero ones. Source: constants.md: 1.125 takes
-#: 0.95 times the passes and 1.03 times the CPU seconds (2 cases), 3 takes 1.50 times the passes and
-#: 1.09 times the CPU seconds (2 cases).
+#: Columns of the working set, as a multiple of the nonzero ones.
 GROWTH = 1.5
-#: Share of all columns above which the working set is not copied: all columns are taken. Set by
-#: hand; constants.md: from 0.175 to 0.925 passes change by less than 5 % (3 cases).
+#: Share of all columns above which the working set is not copied: all columns are taken.
 WHOLE = 0.7
-#: Relative tolerance of the conjugate gradients. Source: constants.md: 0.05 changes passes by less
-#: than 3 % (8 cases), 0.8 takes 1.33 times the passes (5 cases) and fails in 3 cases.
+#: Relative tolerance of the conjugate gradients.
 RESIDUAL = 0.2
-#: Accuracy on the working set below which a failed step means that the solver has stalled. Set by
-#: hand.
+#: Accuracy on the working set below which a failed step means that the solver has stalled.
 FINEST_FRACTION = 1e-6
-#: Factor on that accuracy after a failed step. Set by hand.
+#: Factor on that accuracy after a failed step.
 FRACTION_DECREASE = 0.1
-#: Factor on the damping after a full Newton step; its inverse after any other. Set by hand.
+#: Factor on the damping after a full Newton step; its inverse after any other.
 DAMPING_DECREASE = 0.25
-#: Damping after the first shortened Newton step, in [0, 1]. Set by hand.
+#: Damping after the first shortened Newton step, in [0, 1].
 FIRST_DAMPING = 0.25
-#: Damping below which it becomes 0. Set by hand.
+#: Damping below which it becomes 0.
 LEAST_DAMPING = 0.01
-#: Largest factor between the step sizes of two proximal steps. Set by hand.
+#: Largest factor between the step sizes of two proximal steps.
 LONGER_STEP = 4.0
-#: Trial lengths of a Newton step. Set by hand.
+#: Trial lengths of a Newton step.
 LENGTHS = (1.0, 0.5, 0.2, 0.05)
 
 

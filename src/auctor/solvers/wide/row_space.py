@@ -21,15 +21,11 @@ from auctor.solvers.memory import memory_of
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import After, Relay, Stage
 
-#: Square roots of eigenvalues below this share of the largest are rounding error; their directions
-#: are dropped. Set by hand; constants.md: from 1e-9 to 1e-5 passes change by less than 1 % (1
-#: case).
+#: Square roots of eigenvalues below this share of the largest are rounding error.
 RANK = 1e-7
-#: Most steps in the span of the rows; then the solve moves to all columns. Coordinate ascent on the
-#: dual is slow if one direction dominates the rows. Set by hand.
+#: Most steps in the span of the rows; then the solve moves to all columns.
 SPAN_STEPS = 20
-#: Relative difference of the columns' scales up to which a `Span` is shared along a path: some
-#: thousand times machine epsilon, a rounding error.
+#: Relative difference of the columns' scales up to which a `Span` is shared along a path.
 SAME_SCALE = 1e-12
 
 

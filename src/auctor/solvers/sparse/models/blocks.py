@@ -18,22 +18,17 @@ from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian
 from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 
-#: Blocks of up to this many columns are minimised exactly, through their eigenvectors. Set by hand;
-#: constants.md: insensitive from 32 to 128.
+#: Blocks of up to this many columns are minimised exactly, through their eigenvectors.
 TURNED_SIZE = 64
-#: Sweeps before the first extrapolation. Source: constants.md: 4 takes 0.86 times the passes and
-#: 0.93 times the CPU seconds (7 cases), 16 takes 1.06 times the passes (6 cases); no gain in CPU
-#: seconds outside the panel.
+#: Sweeps before the first extrapolation.
 PLAIN_SWEEPS = 8
-#: Iterates that an extrapolation combines (Bertrand, Massias, 2021, use 5). Source: constants.md: 2
-#: takes 0.95 times the passes and 1.03 times the CPU seconds (6 cases), 10 takes 1.05 times the
-#: passes (6 cases).
+#: Iterates that an extrapolation combines (Bertrand, Massias, 2021, use 5).
 DEPTH = 5
-#: Least bound of a block's eigenvalues, as a share of the largest bound. Set by hand.
+#: Least bound of a block's eigenvalues, as a share of the largest bound.
 LEAST_BOUND = 1e-10
 #: Least eigenvalue of a block, as a share of its bound: a few thousand times its rounding error.
 LEAST_EIGENVALUE = 1e-12
-#: Added to the diagonal of the system of an extrapolation, as a share of its trace. Set by hand.
+#: Added to the diagonal of the system of an extrapolation, as a share of its trace.
 EXTRAPOLATION_RIDGE = 1e-12
 
 

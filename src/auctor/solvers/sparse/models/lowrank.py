@@ -25,16 +25,11 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import MOST_TRIALS, first_accepted
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
-#: Steps in a row without a new least value after which the solver has stalled. Set by hand;
-#: constants.md: insensitive from 50 to 200.
-MOST_WITHOUT_PROGRESS = 100
-#: Squared change of a coordinate, as a share of its scale, below which a pass has converged. Set by
-#: hand.
+#: Squared change of a coordinate, as a share of its scale, below which a pass has converged.
 TINY_STEP = 1e-20
 #: The same for exact subproblems: the square of a rounding error.
 EXACT_STEP = 1e-28
-#: Decrease of the loss along the difference that measures its curvature, as a share of the excess
-#: over the infimum. Set by hand.
+#: Decrease along a difference that measures curvature, as a share of the excess over the infimum.
 DIFFERENCE = 1e-3
 
 ORDERS = {"cyclic": kernels.CYCLIC, "shuffled": kernels.SHUFFLED, "iid": kernels.IID}
@@ -222,6 +217,7 @@ def advance(
         state.pairs.add(problem.coef(new.w - old.w), problem.coef(change), shrink=shrink)
     # Rounding lets values rise and fall again, so only a new least value is progress.
     without_progress = 0 if new.value < min(state.least, old.value) else state.without_progress + 1
+    # Steps in a row without a new least value after which the solver has stalled.
     return replace(
         state,
         point=new,
@@ -230,7 +226,7 @@ def advance(
         backtracks=state.backtracks + done.trials - 1,
         least=min(state.least, new.value),
         without_progress=without_progress,
-        stalled=without_progress >= MOST_WITHOUT_PROGRESS,
+        stalled=without_progress >= 100,
     )
 
 
@@ -278,9 +274,6 @@ BUDGETS: dict[str, Callable[[int, float], float]] = {
     "log": lambda k, rate: 1.0 + rate * math.log(k),
     "constant": lambda k, rate: rate,
 }
-#: Passes of coordinate descent in one outer iteration, at most: bounds a rate that was set too
-#: high. Set by hand; constants.md: insensitive from 500 to 2000.
-MOST_PASSES = 1000
 
 
 def budget(inner: str, k: int, rate: float) -> int:
@@ -291,7 +284,8 @@ def budget(inner: str, k: int, rate: float) -> int:
     >>> [budget("linear", k, 0.2) for k in (1, 5, 400)]
     [1, 2, 81]
     """
-    return int(min(max(BUDGETS[inner](k, rate), 1.0), MOST_PASSES))
+    # Passes of coordinate descent in one outer iteration, at most.
+    return int(min(max(BUDGETS[inner](k, rate), 1.0), 1000))
 
 
 def check_model(

@@ -17,21 +17,8 @@ from auctor.problem.needs import Need
 from auctor.solvers.sparse.models.columns import damping, floor_of
 from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 
-#: Sweeps of coordinate descent before Newton steps on the support are tried. Set by hand;
-#: constants.md: from 50 to 200 passes change by less than 3 % (9 cases).
+#: Sweeps of coordinate descent before Newton steps on the support are tried.
 SWEEPS = 100
-#: Added to the diagonal of a singular matrix, for a unit diagonal, before a Newton step on the
-#: support: far above machine epsilon, far below any curvature that matters. Set by hand;
-#: constants.md: insensitive from 1e-13 to 1e-9.
-SINGULAR_RIDGE = 1e-11
-#: Factor by which a Newton step on the support may enlarge the largest weight. A longer step comes
-#: from a direction without curvature, and is dropped. Set by hand; constants.md: insensitive from
-#: 2500 to 40000.
-LONGEST = 1e4
-#: Share of the terms subtracted from a diagonal entry that is added back. Where nearly all of an
-#: entry cancels, the rest is rounding error; this keeps it positive. Set by hand; constants.md:
-#: from 1e-10 to 1e-6 passes change by less than 1 % (29 cases).
-CANCELLED = 1e-8
 
 
 @dataclass(frozen=True)
@@ -70,7 +57,8 @@ class MatrixModel:
         """
         reduced = gram.copy()
         intercept.eliminate(reduced)
-        diagonal = np.diag(reduced) + CANCELLED * (cancelled + intercept.taken())
+        # Share of the terms subtracted from a diagonal entry that is added back.
+        diagonal = np.diag(reduced) + 1e-8 * (cancelled + intercept.taken())
         diagonal = np.maximum(diagonal, floor_of(point, h, index))
         reduced[np.diag_indices_from(reduced)] = diagonal + damping(diagonal, point.gradient)
         return cls(index, gram, reduced, intercept, h, lines)
@@ -167,7 +155,8 @@ def _on_support(
         tilt = slope[index] + l1[index] * np.sign(at) + l2[index] * at
         block = matrix[np.ix_(index, index)]
         block[np.diag_indices_from(block)] += l2[index]
-        step = -spd_solve(block, floor=SINGULAR_RIDGE)(tilt)
+        # Added to a singular matrix of unit diagonal before a Newton step on the support.
+        step = -spd_solve(block, floor=1e-11)(tilt)
         if not np.isfinite(step).all() or not float(tilt @ step) < 0.0:
             break
         # The nearest point on the way where a weight changes its sign or meets its bound.
@@ -177,7 +166,8 @@ def _on_support(
         least = int(np.argmin(reach))
         length = min(1.0, float(reach[least]))
         new = at + length * step
-        if float(np.abs(new).max()) > LONGEST * float(np.abs(at).max()):
+        # Factor by which a Newton step on the support may enlarge the largest weight.
+        if float(np.abs(new).max()) > 1e4 * float(np.abs(at).max()):
             break  # without curvature along the step, the model is no guide that far away
         if reach[least] <= 1.0:
             new[least] = far[least]
