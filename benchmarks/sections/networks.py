@@ -24,7 +24,7 @@ HIDDEN, STEP, BATCH = (64, 64, 64), 3e-3, 64
 ENOUGH, EPOCHS = 0.98, 300
 #: Sets with few positives.
 RARE = ("w8a", "ijcnn1", "caravan", "hiva", "sylva")
-#: Most rows to train on, hidden units, strength of the ridge, steps of L-BFGS; set by hand.
+#: Most rows to train on, hidden units, strength of the ridge, steps of L-BFGS.
 ROWS, UNITS, STRENGTH, STEPS = 4000, (16,), 1e-3, 60
 #: Splits into halves.
 SPLITS, QUICK_SPLITS = 3, 1

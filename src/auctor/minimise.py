@@ -22,8 +22,7 @@ from auctor.problem.needs import Need, describe
 
 #: Parameters in the trace: none are stored, because there may be millions per step.
 NO_WEIGHTS: FloatArray = np.empty(0)
-#: Factor on the objective at the start, or on 1 if that is larger, above which a solve ends: steps
-#: that are too long may double it for ever and stay finite. Set by hand.
+#: Factor on the objective at the start, or on 1 if that is larger, above which a solve ends.
 DIVERGED = 1e10
 #: Called after every step; returning True stops the solve.
 OnStep = Callable[[Step], bool | None]

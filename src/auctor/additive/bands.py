@@ -24,9 +24,9 @@ from auctor.fit.linear import train_classifier, train_regressor
 from auctor.fit.parameters import ClassifierParameters, RegressorParameters
 from auctor.fit.targets import Rows
 
-#: Quantiles of the bootstrap curves between which a band lies: set by hand to the usual 95 %.
+#: Quantiles of the bootstrap curves between which a band lies.
 BAND = (0.025, 0.975)
-#: Bootstrap samples of a band. Set by hand: more give smoother bands, and take longer.
+#: Bootstrap samples of a band.
 REPEATS = 20
 
 

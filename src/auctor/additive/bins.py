@@ -23,20 +23,15 @@ from auctor.data.coerce import LARGEST, in_shards
 from auctor.data.matrices import column_values, largest_size
 from auctor.kernels.linalg.binned import search_codes
 
-#: Largest number of codes for values, and so the largest ``n_bins``: a byte has 256 codes, of which
-#: code 0 means missing; one more is left free so that the number is even and the median is a
-#: boundary.
+#: Largest number of codes for values, and so the largest ``n_bins``.
 MAX_VALUE_CODES = MOST_CODES - 2
 #: Code of a missing value.
 MISSING = 0
-#: Training rows per bin, at least, by weight. Set by hand, half of LightGBM's 20 rows per leaf:
-#: with far fewer, curves follow single rows; with far more, small tables have only straight lines.
+#: Training rows per bin, at least, by weight.
 ROWS_PER_BIN = 10
-#: Levels of a column in a pair, at most. Set by hand: 8 by 8 levels are 64 cells per pair; many
-#: more have too few rows each, and their codes must fit into one byte.
+#: Levels of a column in a pair, at most.
 LEVELS = 8
 #: Training rows per cell of a pair, on average, at least; with fewer rows there are fewer levels.
-#: Set by hand: far fewer rows fit noise.
 ROWS_PER_CELL = 30
 
 

@@ -28,24 +28,15 @@ from auctor.penalties import BoundedElasticNet, GroupL2, SignedGroupL2
 
 #: Names of the penalties on curves.
 PENALTIES = ("fused", "group", "smooth")
-#: l1 weight of a column's straight line, relative to that of a jump at the median. Below 1, so that
-#: a strong penalty leaves straight lines and a weaker one adds jumps. Source: additive.md
-#: (additive_line): chosen on four sets; on the nine other sets the mean gain comes from one set.
+#: l1 weight of a column's straight line, relative to that of a jump at the median.
 LINE_L1 = 0.03
-#: Ridge weight of a column's straight line, relative to the l1 weight of a jump at the median. It
-#: shrinks all slopes together instead of dropping some, and limits the effect of extreme values.
-#: Source: additive.md (additive_line). The pair (0.1, 3) ranks as well there, but then jumps
-#: replace the lines of strong columns.
+#: Ridge weight of a column's straight line, relative to the l1 weight of a jump at the median.
 LINE_RIDGE = 1.0
-#: Ridge weight of the line relative to that of a jump, for the penalty "smooth". Set by hand: at 1
-#: a strong penalty flattens lines as much as jumps; at 0 the lines are not penalised at all.
+#: Ridge weight of the line relative to that of a jump, for the penalty "smooth".
 SMOOTH_LINE = 0.01
-#: Smallest over largest strength that "auto" tries with "smooth". Set by hand: a larger ratio may
-#: miss the best strength, a smaller one spreads the same number of strengths more thinly.
+#: Smallest over largest strength that "auto" tries with "smooth".
 SMOOTH_CURVE_RATIO = 1e-6
-#: Smallest over largest strength that "auto" tries with the other penalties. Set by hand: lines
-#: leave the model at 1 / `LINE_L1` times the strength at which jumps do, so that the range must be
-#: about that factor wider than the usual 1e-3.
+#: Smallest over largest strength that "auto" tries with the other penalties.
 KINKED_CURVE_RATIO = 1e-5
 
 

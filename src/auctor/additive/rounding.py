@@ -9,18 +9,13 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 
-#: Fractions of a point that may be added to all values of a column before its points are rounded. A
-#: common shift does not change the ranking, but it changes which way each value is rounded. Steps
-#: of 0.1 by hand: finer ones cost time and hardly change a rounding.
+#: Fractions of a point that may be added to all values of a column before its points are rounded.
 SHIFTS = np.arange(0.0, 1.0, 0.1)
-#: Passes over the columns, at most, in which shifts are tried on the metric. Set by hand: the
-#: search stops before where a pass gains nothing.
+#: Passes over the columns, at most, in which shifts are tried on the metric.
 PASSES = 3
-#: Further searches from random shifts. Set by hand: a search column by column may end in a local
-#: optimum; each restart costs as much as the first search.
+#: Further searches from random shifts.
 RESTARTS = 3
-#: Rows, evenly spaced, on which shifts are tried, at most. Set by hand: the standard error of
-#: the AUC of 20,000 rows is about 0.003.
+#: Rows, evenly spaced, on which shifts are tried, at most.
 JUDGED_ROWS = 20_000
 
 

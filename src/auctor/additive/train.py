@@ -52,14 +52,11 @@ from auctor.fit.validation_curve import within_error
 from auctor.problem import Problem
 from auctor.solvers import regularisation_path, strength_max
 
-#: Smooth surrogate, by metric, where the default surrogate of the metric is not smooth: curves have
-#: many parameters, for which smooth losses are solved many times as fast.
+#: Smooth surrogate, by metric, where the default surrogate of the metric has kinks.
 SMOOTH_SURROGATES = {"auc": "squared_hinge"}
 #: Smooth surrogate of the other metrics that offer it.
 OTHER_SURROGATE = "logistic"
-#: Folds whose held-out scores pick the threshold: the usual 5. Test F1 is about that of a threshold
-#: on training scores (Source: additive.md, additive_checks), but the latter fails where one class
-#: weighs much more than the others (scikit-learn's check of class weights).
+#: Folds whose held-out scores pick the threshold: the usual 5.
 CUT_FOLDS = 5
 
 
@@ -92,7 +89,7 @@ def odds_slope(model: AdditiveModel, rows: Rows) -> float:
     most = math.log(scores.size + 1.0) / largest if largest > 0.0 else 1.0
     weight = None if rows.weight is None else rows.weight[kept]
     slope = Sigmoid.fit(scores[kept], rows.codes[kept] == 1, weight).slope
-    least = 1e-3 * most  # above 0, so that probabilities keep the order of the scores; set by hand
+    least = 1e-3 * most  # above 0, so that probabilities keep the order of the scores
     return float(np.clip(slope, least, most)) if math.isfinite(slope) else most
 
 

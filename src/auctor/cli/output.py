@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from auctor.tables.lost import Lost
     from auctor.tables.schema import Schema
 
-#: Largest number of columns that are listed one by one; of more, only the kinds are counted. Set by
-#: hand: a longer table fills more than a screen.
+#: Largest number of columns that are listed one by one; of more, only the kinds are counted.
 MANY_COLUMNS = 30
 
 #: Exit code after Ctrl-C, also if a model was saved: 128 + 2, the number of the signal.

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from auctor.linear.table_parameters import TableParameters
 
 #: Parameters of `auctor.TableClassifier` that take the value of their option as it is.
-#: `OPTION_NAMES` has the options that are called otherwise.
 PLAIN_PARAMETERS = (
     "metric",
     "model",

@@ -31,20 +31,17 @@ from auctor.fit.train_model import train_model
 from auctor.linear.search import MetricClassifierCV
 from auctor.tables.schema import Column, Schema
 
-#: Cost of a false negative in false positives: a further examination is unpleasant, a missed tumour
-#: dangerous. Set by hand, before any result was seen.
+#: Cost of a false negative in false positives.
 MISS_COST = 10.0
 #: Outer folds: the usual 5. Every row is predicted once, by a model trained without it.
 FOLDS = 5
-#: Inner folds on which the tuned models pick strength and threshold. Set by hand: fewer than 5, so
-#: that the demo stays quick.
+#: Inner folds on which the tuned models pick strength and threshold.
 INNER_FOLDS = 3
-#: Number of strengths, on a logarithmic grid, that the tuned logistic regression tries. Set by
-#: hand, to keep the demo quick.
+#: Number of strengths, on a logarithmic grid, that the tuned logistic regression tries.
 STRENGTHS = 5
-#: Iterations of logistic regression, at most. Set by hand: enough to converge on this table.
+#: Iterations of logistic regression, at most.
 ITERATIONS = 1000
-#: Bootstrap samples for the 95 % intervals. Set by hand: the ends are then accurate to 0.002.
+#: Bootstrap samples for the 95 % intervals.
 DRAWS = 1000
 #: Names of two classifiers that the verdict mentions.
 PLAIN = "logistic regression"

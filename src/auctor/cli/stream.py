@@ -45,11 +45,9 @@ if TYPE_CHECKING:
     from auctor.streaming.run import StreamProgress
     from auctor.tables import Chunk
 
-#: Seconds between two updates of the progress line: five a second look continuous. Set by hand.
+#: Seconds between two updates of the progress line: five a second look continuous.
 PAUSE = 0.2
-#: Rows by which the kinds and categories of a table's columns are decided: one chunk. A category of
-#: a thousandth of the rows is missing from it with probability 0.999^8192 = 1/3600. Set by hand;
-#: fewer rows miss rare categories, more delay the start.
+#: Rows by which the kinds and categories of a table's columns are decided: one chunk.
 SAMPLE_ROWS = 8192
 #: Values of --missing.
 MISSING = ("auto", "mean", "median", "zero", "most_frequent", "refuse", "skip")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Bytes of each unit of size.
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-#: Memory for the rows that are read ahead, where no --memory is given. Set by hand.
+#: Memory for the rows that are read ahead, where no --memory is given.
 READ_AHEAD = "512MB"
 
 Memory = Annotated[

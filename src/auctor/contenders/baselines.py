@@ -26,9 +26,7 @@ from auctor.fit.model import LinearModel
 
 #: Penalties that the log-loss baseline can have; it has the first one for any other penalty.
 PENALTIES = ("l2", "l1", "elastic_net")
-#: Columns beyond which a report has no boosted trees, whose time grows with the columns. Set by
-#: hand: on 2,000 rows and 3,922 columns of categories they took ten times as long as the rest of
-#: the command.
+#: Columns beyond which a report has no boosted trees, whose time grows with the columns.
 MOST_TREE_COLUMNS = 500
 #: A short description of each baseline.
 NOTES = {

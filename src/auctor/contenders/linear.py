@@ -15,11 +15,9 @@ from auctor.core.types import FloatArray
 from auctor.evaluate.contest import THEIRS, Contender, Rules, TunedContender, TuningRows, tuned
 from auctor.fit.threshold import unweighted_threshold
 
-#: Iterations of scikit-learn's solvers, at most. Set by hand: their defaults (100 to 1,000) stop
-#: before the tolerance on many sets, which would be unfair to them.
+#: Iterations of scikit-learn's solvers, at most.
 MAX_ITER = 10_000
-#: Iterations of the solver saga, at most. Set by hand: each is a pass over the data, many times
-#: slower than an iteration of the other solvers.
+#: Iterations of the solver saga, at most.
 SAGA_ITER = 1_000
 
 #: Makes an unfitted classifier from a strength, a number of rows and the rules.

@@ -19,8 +19,7 @@ from auctor.evaluate.contest import THEIRS, Contender, Rules, TunedContender, Tu
 from auctor.evaluate.verdict import TREES
 from auctor.fit.threshold import unweighted_threshold
 
-#: Entries of a dense matrix for trees, at most: 1.6 GB of floats. Set by hand; larger ones may not
-#: fit into memory.
+#: Entries of a dense matrix for trees, at most: 1.6 GB of floats.
 MOST_ENTRIES = 200_000_000
 
 

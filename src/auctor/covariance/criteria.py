@@ -18,25 +18,17 @@ from auctor.covariance.solve import GraphSolution, Limits, solve_graph
 from auctor.data.matrices import CompressedRows, compressed_rows, dense_array
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
-#: Gap per variable on subsamples, and at the first strengths of folds, where criteria are only
-#: compared with each other. Set by hand: larger gaps change edges, smaller ones take longer.
+#: Gap per variable on subsamples, and at the first strengths of folds.
 LOOSE_TOL = 1e-3
-#: Gap inside folds, as a share of the last change of the mean log-likelihood from one strength to
-#: the next: far from the best strength likelihoods differ much, and a larger gap does not change
-#: their order. Source: covariance.md, where the choice is compared with that of tight solves of all
-#: folds at all strengths.
+#: Gap inside folds, as a share of the last change of the mean log-likelihood along the path.
 CLEAR_SHARE = 0.1
-#: Consecutive strengths with less likelihood than the best so far that end the path of the first
-#: fold; set by hand.
+#: Consecutive strengths below the best likelihood that end the path of the first fold.
 WORSE_STRENGTHS = 2
-#: Number of subsamples for the stability of edges. Source: Liu, Roeder, Wasserman, 2010, who use 20
-#: and more.
+#: Number of subsamples for the stability of edges.
 SUBSAMPLES = 20
 #: Largest size of a subsample, as a share of the rows: larger ones hardly differ from each other.
-#: Set by hand; it matters for at most 156 rows.
 LARGEST_SUBSAMPLE = 0.8
 #: Largest mean over the pairs of 2 f (1 - f), with f the share of subsamples that connect a pair.
-#: Source: Liu, Roeder, Wasserman, 2010 (beta of StARS).
 INSTABILITY = 0.05
 
 

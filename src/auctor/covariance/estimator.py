@@ -22,12 +22,11 @@ from auctor.covariance.inputs import (
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
 from auctor.data.matrices import CompressedRows, dense_array, join_entries
 
-#: Rounds of adaptive reweighting. Set by hand; the graph hardly changes after the second.
+#: Rounds of adaptive reweighting.
 ADAPTIVE_ROUNDS = 2
-#: Largest variance, and the inverse of the smallest, whose inverse is a number. Set by hand.
+#: Largest variance, and the inverse of the smallest, whose inverse is a number.
 LARGEST_VARIANCE = 1e300
-#: Added to |partial correlation| in adaptive weights. Set by hand: with 0 an edge that is absent
-#: once has an infinite penalty, and with a large value all edges have nearly the same penalty.
+#: Added to |partial correlation| in adaptive weights.
 ADAPTIVE_FLOOR = 0.05
 
 

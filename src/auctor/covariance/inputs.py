@@ -11,8 +11,7 @@ from scipy.stats import rankdata
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 
-#: Largest difference of two entries that should be equal, as a share of the largest entry. Set by
-#: hand: far above rounding errors of double precision, far below an asymmetry that matters.
+#: Largest difference of two entries that should be equal, as a share of the largest entry.
 SYMMETRY = 1e-8
 
 

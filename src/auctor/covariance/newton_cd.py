@@ -16,31 +16,23 @@ from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, sizes
 
-#: Sufficient decrease: least share of the decrease that the model predicts. Source: Hsieh et al.,
-#: 2011 (the Armijo rule).
+#: Sufficient decrease: least share of the decrease that the model predicts.
 SUFFICIENT = 1e-3
-#: Sweeps over a row's pairs before the next row. Set by hand: the row is in the cache, so a second
-#: sweep is cheap and finds the graph in fewer steps.
+#: Sweeps over a row's pairs before the next row.
 ROW_VISITS = 2
-#: Largest move of a pair, in units of the model's diagonal, that ends coordinate descent; a few
-#: thousand times machine epsilon.
+#: Largest move of a pair, in units of the model's diagonal, that ends coordinate descent.
 LEAST_MOVE = 1e-12
-#: First steps that use coordinate descent only. Set by hand: far from the optimum the signs still
-#: change, and conjugate gradients on the current signs are wasted.
+#: First steps that use coordinate descent only.
 PLAIN_STEPS = 3
-#: Residual of conjugate gradients, as a share of the first, at which they stop. Set by hand: the
-#: next coordinate descent changes the signs anyway.
+#: Residual of conjugate gradients, as a share of the first, at which they stop.
 FORCING = 0.1
-#: Most rounds of coordinate descent and conjugate gradients per step. Set by hand; usually `ENOUGH`
-#: ends them.
+#: Most rounds of coordinate descent and conjugate gradients per step.
 MOST_ROUNDS = 20
-#: Violation of the model's optimality, as a share of the first, at which the rounds end. Set by
-#: hand: smaller shares solve the model better and take fewer, more expensive steps.
+#: Violation of the model's optimality, as a share of the first, at which the rounds end.
 ENOUGH = 0.5
-#: Trials of the conjugate-gradient step, each half as long, before it is dropped. Set by hand.
+#: Trials of the conjugate-gradient step, each half as long, before it is dropped.
 HALVINGS = 6
-#: Predicted decrease, as a share of F, below which the solver has stalled. The distance to the
-#: optimum is about its square root, and 1e-11 is within rounding error.
+#: Predicted decrease, as a share of F, below which the solver has stalled.
 NO_PROGRESS = 1e-22
 
 

@@ -13,10 +13,9 @@ from auctor.core.types import FloatArray
 from auctor.covariance.inputs import Penalties, check_covariance, penalty_factors
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
 
-#: Number of strengths of a path by default. Set by hand: more take longer and give a finer choice.
+#: Number of strengths of a path by default.
 N_STRENGTHS = 20
-#: Smallest strength of a path by default, as a share of the one that leaves the graph empty. Set by
-#: hand: smaller ones give dense graphs, which take long.
+#: Smallest strength of a path by default, as a share of the one that leaves the graph empty.
 SMALLEST_SHARE = 0.1
 
 

@@ -24,19 +24,15 @@ from auctor.minimise import Solver, check_solver, minimise
 
 #: Solvers by the name a user types; "auto" is the first.
 SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
-#: Negative eigenvalue of a correlation matrix, in absolute value, up to which it counts as zero:
-#: far above the rounding error for thousands of columns.
+#: Negative eigenvalue of a correlation matrix, in absolute value, up to which it counts as zero.
 SINGULAR = 1e-10
-#: Correlation of two columns from which a warning about convergence names them; set by hand.
+#: Correlation of two columns from which a warning about convergence names them.
 NEARLY_EQUAL = 0.99
-#: Variances above this, or below its inverse, are scaled to about one: the solvers multiply two of
-#: them in single precision. Set by hand.
+#: Variances above this, or below its inverse, are scaled to about one.
 FAR = 1e12
-#: An error for an indefinite covariance proposes this many times the smallest strength known to be
-#: enough: at that strength itself the objective may still fall without bound. Set by hand.
+#: An error for an indefinite covariance proposes this many times the smallest safe strength.
 ABOVE_LEAST = 1.5
-#: Strength that an error proposes for a singular covariance, as a share of the largest covariance;
-#: set by hand.
+#: Strength that an error proposes for a singular covariance, as a share of the largest covariance.
 FIRST_TRY = 0.1
 
 

@@ -21,11 +21,9 @@ from auctor.data.matrices import is_dense
 from auctor.data.sharded import Sharded, check_entries
 from auctor.data.workers import ShardFacts, call, facts_of
 
-#: Seconds without any answer after which a call is given up. Set by hand.
+#: Seconds without any answer after which a call is given up.
 ANSWER_SECONDS = 120.0
-#: Below this many numbers (scores plus slopes) a loss is evaluated by the driver; above, by the
-#: workers, which takes six more calls of 15 ms. Sending two million numbers took 32 ms. Set by hand
-#: from these two times.
+#: Scores plus slopes below which the driver evaluates a loss; above, the workers do.
 GATHER_BELOW = 6e6
 
 

@@ -48,10 +48,9 @@ from auctor.metrics.inputs import validate
 from auctor.metrics.precision_recall import fbeta_along
 from auctor.metrics.sweep import Sweep, sweep
 
-#: Largest number of features in a report: about one screen. Set by hand.
+#: Largest number of features in a report: about one screen.
 MAX_FEATURES = 30
 #: Number of test rows of a class below which the report warns that all its numbers are uncertain.
-#: Set by hand: with 30 rows the 95 % interval of a share is up to 0.36 wide.
 FEW_ROWS = 30
 
 #: Metric of the slices if it is not known which metric the model was trained for.

@@ -13,8 +13,7 @@ from auctor.fit.prepare import tidy_labels
 from auctor.fit.targets import positive_code
 from auctor.tables.read import Table
 
-#: Largest number of different labels whose counts are shown. Set by hand: a longer line is hard to
-#: read, and with more labels the column is probably not meant as classes.
+#: Largest number of different labels whose counts are shown.
 MANY_LABELS = 20
 
 

@@ -36,17 +36,13 @@ from auctor.solvers import strength_max
 #: Libraries that the contenders come from.
 OURS = "auctor"
 THEIRS = "scikit-learn"
-#: Smallest over largest strength of penalties that make models sparse. At the largest one the first
-#: column enters, so that the range can be shorter than for smooth penalties. Set by hand.
+#: Smallest over largest strength of penalties that make models sparse.
 SPARSE_RATIO = 1e-4
-#: Strengths added at a time beyond an end of the grid where the metric still rises. Set by hand:
-#: more cost fits, fewer may not reach the best strength.
+#: Strengths added at a time beyond an end of the grid where the metric still rises.
 EXTRA_STRENGTHS = 3
-#: Times that strengths are added, at most. Set by hand: a grid of ten strengths grows to sixteen,
-#: in decades by about two thirds.
+#: Times that strengths are added, at most.
 EXTENSIONS = 2
-#: The metric still rises at an end of the grid if its last step gains more than this share of the
-#: metric's range over the grid. Set by hand: a smaller gain is taken as the flat end of a curve.
+#: Gain of the last step of a grid, as a share of its range, from which the metric still rises.
 RISING_SHARE = 0.01
 
 

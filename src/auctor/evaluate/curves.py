@@ -11,21 +11,19 @@ from auctor.evaluate.intervals import wilson
 from auctor.metrics.precision_recall import fbeta_along
 from auctor.metrics.sweep import Sweep
 
-#: Largest number of points of a curve: more are not visible in a chart of 360 units. Set by hand.
+#: Largest number of points of a curve: more are not visible in a chart of 360 units.
 MAX_POINTS = 200
-#: Largest number of positions of the threshold slider, which are stored in the page. Set by hand.
+#: Largest number of positions of the threshold slider, which are stored in the page.
 MAX_THRESHOLDS = 400
-#: Shares of the rows, from the highest scores, at which the lift is given. Set by hand.
+#: Shares of the rows, from the highest scores, at which the lift is given.
 LIFT_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
-#: Shares of the rows at which calibration bins end, from the highest scores. Bins are finer at the
-#: top, where rare positives are. Set by hand.
+#: Shares of the rows at which calibration bins end, from the highest scores.
 CALIBRATION_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-#: Smallest number of rows of a calibration bin; fewer make its rate meaningless. Set by hand.
+#: Smallest number of rows of a calibration bin; fewer make its rate meaningless.
 MIN_BIN = 20
-#: Number of bins of the histogram: each is about 7 units wide in a chart of 360. Set by hand.
+#: Number of bins of the histogram: each is about 7 units wide in a chart of 360.
 HISTOGRAM_BINS = 40
-#: Share of each class that may lie beyond either end of the histogram, so that outliers do not
-#: compress the rest of it. Set by hand.
+#: Share of each class that may lie beyond either end of the histogram.
 HISTOGRAM_TAIL = 0.01
 
 

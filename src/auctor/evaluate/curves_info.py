@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.types import FloatArray, IntArray
 
-#: Largest number of curves in a report, those of largest effect. Set by hand: a few screens.
+#: Largest number of curves in a report, those of largest effect.
 MOST_CURVES = 24
 
 

@@ -13,14 +13,13 @@ from auctor.core.types import FloatArray
 from auctor.metrics.error import Confusion
 from auctor.metrics.sweep import Sweep
 
-#: Confidence level of the intervals: set by hand to the usual 95 %.
+#: Confidence level of the intervals.
 LEVEL = 0.95
 #: Standard deviations from the centre of a normal interval to its ends: 1.96.
 REACH = NormalDist().inv_cdf(0.5 * (1.0 + LEVEL))
 #: Number of bootstrap samples: a standard error is then accurate to 1 / sqrt(2 * 500) = 3 %.
 DRAWS = 500
-#: Largest number of groups of neighbouring scores in the bootstrap, which bounds its time at
-#: DRAWS * MAX_GROUPS. Set by hand; fewer groups blur the ranking within each.
+#: Largest number of groups of neighbouring scores in the bootstrap.
 MAX_GROUPS = 500
 
 DELONG = "DeLong"

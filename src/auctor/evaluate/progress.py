@@ -21,18 +21,14 @@ from auctor.core.types import FloatArray
 from auctor.core.watching import Watcher
 from auctor.evaluate.info import MetricStep
 
-#: Seconds between two measurements of the metric on held-out rows. Set by hand: often enough for a
-#: line that people watch.
+#: Seconds between two measurements of the metric on held-out rows.
 MEASURE = 0.5
-#: Share of the seconds so far between two measurements, if that is less than `MEASURE`, so that
-#: short fits are measured too. Set by hand.
+#: Share of the seconds so far between two measurements, if that is less than `MEASURE`.
 MEASURE_SHARE = 0.05
-#: Number of steps from which the rate of decrease of the gap is estimated. Set by hand: fewer
-#: make the estimate jump, more make it slow to change.
+#: Number of steps from which the rate of decrease of the gap is estimated.
 RECENT = 12
 
-#: Number of points of a search that must be done before the remaining time is estimated. The first
-#: has no warm start and does not count. Set by hand.
+#: Number of points of a search that must be done before the remaining time is estimated.
 POINTS = 3
 #: Text that is shown when compilation begins for the first time.
 COMPILING = "compiling for the first run: this takes seconds once, later runs start at once"

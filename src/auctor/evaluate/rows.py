@@ -10,9 +10,9 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 
-#: Largest number of errors in a report: about one screen. Set by hand.
+#: Largest number of errors in a report: about one screen.
 MAX_ERRORS = 15
-#: Largest number of columns that are named as reasons of a score. Set by hand.
+#: Largest number of columns that are named as reasons of a score.
 MAX_REASONS = 3
 
 

@@ -13,7 +13,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.evaluate.intervals import DELONG, Estimate
 from auctor.evaluate.trained_metric import ReportedMetric
 
-#: Largest number of slices of a column; the rarest values share the last. Set by hand.
+#: Largest number of slices of a column; the rarest values share the last.
 MAX_SLICES = 12
 #: Number of slices of a column of numbers with more values: quartiles.
 PARTS = 4

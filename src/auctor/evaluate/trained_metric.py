@@ -18,9 +18,8 @@ DRAWS = 200
 #: Smallest number of bootstrap samples: a standard error is then accurate to 16 %.
 FEWEST_DRAWS = 20
 #: Approximate number of rows over all samples and models, which bounds the time to some seconds.
-#: Set by hand.
 DRAWN_ROWS = 4_000_000
-#: Score of a perfect model: as log-odds its log-loss is 0 in floating point. Set by hand.
+#: Score of a perfect model: as log-odds its log-loss is 0 in floating point.
 CERTAIN = 1e3
 #: Name of the method of the intervals, for readers.
 METHOD = "stratified bootstrap"

@@ -13,12 +13,9 @@ from scipy import stats
 LINEAR = "linear"
 TREES = "trees"
 CONSTANT = "constant"
-#: A difference is significant if its corrected p-value is below this; set by hand to the usual
-#: level.
+#: A difference is significant if its corrected p-value is below this.
 SIGNIFICANCE = 0.05
-#: A linear model that is not significantly worse than trees is recommended, because it can be read,
-#: if it is behind by at most this share of the trees' lead over a constant score. Set by hand, a
-#: matter of taste.
+#: A linear model that is not significantly worse than trees is recommended.
 SMALL_LEAD = 0.1
 
 

@@ -22,8 +22,7 @@ from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
 
-#: Largest size of the weights in bytes: an ONNX file is limited to 2 GiB, of which 1 MiB is left
-#: for the rest of the graph.
+#: Largest size of the weights in bytes, 1 MiB below the limit of an ONNX file.
 MOST_BYTES = (1 << 31) - (1 << 20)
 #: The ONNX operator of each inverse link function.
 LINKS = {BaseLoss.response: "Identity", Poisson.response: "Exp"}

@@ -26,8 +26,7 @@ from auctor.tables.schema import KEEP, Column, Schema
 
 #: Columns that the query adds to those of the table.
 ADDED = ("score", "predicted", "probability", "prediction")
-#: Largest number of terms in one pair of parentheses. Every plus sign is a level of nesting, and
-#: SQLite refuses expressions with more than 1000 levels. Set by hand, well below that.
+#: Largest number of terms in one pair of parentheses.
 MOST_TERMS = 100
 #: Largest argument of EXP: databases report an overflow beyond log(largest double) = 709.8.
 LARGEST_EXPONENT = 700.0

@@ -14,34 +14,23 @@ from auctor.penalties import L2, Separable
 from auctor.problem import Problem
 from auctor.solvers.choose import choose
 
-#: A fit that lowers the loss of a constant score by less than this share is examined. Set by hand:
-#: much larger, and useful models of noisy data are examined, which costs another solve.
+#: A fit that lowers the loss of a constant score by less than this share is examined.
 SMALL_GAIN = 0.01
-#: A fit that lowers the loss of a constant score by less than this share has learnt nothing: the
-#: order of its scores depends on the solver. Set by hand: ten times the default tolerance.
+#: A fit that lowers the loss of a constant score by less than this share has learnt nothing.
 NO_GAIN = 1e-3
-#: A fit between `NO_GAIN` and `SMALL_GAIN` has learnt something where its average precision on the
-#: training rows is at least this share of the way from that of a constant score to 1. Set by hand:
-#: a random ranking is near 0, the models in the gallery page on a review team are above 0.57.
+#: Share of the way from a constant score's average precision to 1 that counts as learnt.
 RANKING_SHARE = 0.1
-#: Strength, relative to the mean square of each column, at which the penalty hardly matters. Set by
-#: hand: larger, and the penalty may be why the loss stays high; smaller, and the solve takes long.
+#: Strength, relative to the mean square of each column, at which the penalty hardly matters.
 FREE_STRENGTH = 1e-6
-#: Iterations, at most, of that almost unpenalised solve. Set by hand: where they do not suffice, no
-#: warning is given.
+#: Iterations, at most, of that almost unpenalised solve.
 FREE_STEPS = 200
-#: Share by which the almost unpenalised solve must lower the loss of a constant score for the
-#: surrogate to be useful. Set by hand: a surrogate that reached 0.996 of that loss ranked held-out
-#: rows at random.
+#: Share by which an almost unpenalised solve must lower the loss of a constant score.
 USEFUL_GAIN = 0.01
 #: Tolerance of that solve, as a share of USEFUL_GAIN: well below the difference that it must prove.
-#: Set by hand.
 FREE_ACCURACY = 0.2
-#: Smallest mean square of a column, as a share of the largest, in that solve: a column of zeros
-#: would have no penalty. Set by hand.
+#: Smallest mean square of a column, as a share of the largest, in that solve.
 LEAST_SPREAD = 1e-9
-#: If doubling the scores lowers the loss below this share of its value, the scale of the weights is
-#: unbounded. Set by hand, just below 1: rounding errors alone must not trigger the warning.
+#: Share of the loss that doubled scores must not go below, or the scale is unbounded.
 UNBOUNDED = 0.99
 
 

@@ -18,11 +18,9 @@ from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import Newton
 
-#: Ridge on the slope of Platt scaling, for scores of at most 1 in size. It only keeps the slope
-#: finite where the scores separate the classes. Set by hand: a much larger one flattens the slope.
+#: Ridge on the slope of Platt scaling, for scores of at most 1 in size.
 SLOPE_STRENGTH = 1e-8
-#: Tolerance of Platt scaling, relative to the log-loss of a constant. Newton's method reaches it in
-#: a few more steps; set by hand, well below what changes a printed probability.
+#: Tolerance of Platt scaling, relative to the log-loss of a constant.
 SLOPE_TOL = 1e-8
 
 

@@ -17,8 +17,7 @@ class Cut(NamedTuple):
     value: float | None = None
 
 
-#: Name for training without a surrogate: the metric, which must depend on the ranking alone, is
-#: maximised itself.
+#: Name for training without a surrogate.
 EXACT = "exact"
 #: ``measure(y, scores, weight)``, greater is better; predicted positives have ``scores > 0``.
 Measure = Callable[[Any, FloatArray, Any], float]

@@ -25,8 +25,7 @@ from auctor.solvers.registry import SOLVERS
 AVERAGES = ("macro", "micro", "weighted")
 #: Rules that pick a strength from the mean scores over the folds.
 RULES = ("best", "one_standard_error")
-#: Largest ``n_threads`` in a model file, more than any machine has. Set by hand: a damaged or
-#: malicious file must not start millions of threads.
+#: Largest ``n_threads`` in a model file, more than any machine has.
 MOST_THREADS = 4096
 
 

@@ -16,9 +16,7 @@ from auctor.fit.targets import positive_code
 from auctor.tables.read import Table
 from auctor.tables.schema import Schema
 
-#: Vectors of one float per column that training needs at least: the weights, their gradient, the
-#: step and the history of a quasi-Newton solver. Set by hand, a low estimate: wider files are
-#: refused before memory runs out.
+#: Vectors of one float per column that training needs at least.
 VECTORS_PER_COLUMN = 10
 
 

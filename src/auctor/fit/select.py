@@ -31,32 +31,23 @@ from auctor.fit.validation_curve import Budget, ValidationCurve
 from auctor.solvers import strength_max
 from auctor.solvers.sparse.path import check_strengths
 
-#: Smallest over largest default strength for penalties that make models sparse; set by hand to the
-#: usual ratio of lasso paths: below it nearly all columns are in the model.
+#: Smallest over largest default strength for penalties that make models sparse.
 KINKED_RATIO = 1e-3
-#: Smallest over largest default strength for smooth penalties, from weights of almost zero to
-#: almost no penalty for columns of any scale. Set by hand; defaults.md measures the whole search.
+#: Smallest over largest default strength for smooth penalties.
 SMOOTH_RATIO = 1e-7
-#: Strengths, at most, by which a search extends its default range on either side. Set by hand: each
-#: costs a fit per fold.
+#: Strengths, at most, by which a search extends its default range on either side.
 MAX_EXTENSIONS = 3
-#: Folds on which every strength of the coarse grid is scored, at least; only the best strengths are
-#: scored on the others. Set by hand: with one fold, chance drops good strengths.
+#: Folds on which every strength of the coarse grid is scored, at least.
 FIRST_FOLDS = 2
-#: Rows of the rarest class that these first folds hold out together, if there are enough. Set by
-#: hand: with fewer, the order of the strengths is mostly chance; with more, searches are slower.
+#: Rows of the rarest class that these first folds hold out together, if there are enough.
 ENOUGH_RARE_ROWS = 100
-#: Strengths of the coarse grid that are scored on the other folds. Set by hand: the best one and
-#: usually its two neighbours.
+#: Strengths of the coarse grid that are scored on the other folds.
 SURVIVORS = 3
-#: Standard errors by which a strength must be behind the best to be dropped early. Set by hand to
-#: the usual two.
+#: Standard errors by which a strength must be behind the best to be dropped early.
 CLEAR_ERRORS = 2.0
-#: Tolerance of fits inside a search, relative to the loss of the best constant score. Set by hand:
-#: held-out scores of such models differ from those at the optimum by less than their sampling
-#: noise.
+#: Tolerance of fits inside a search, relative to the loss of the best constant score.
 SEARCH_TOL = 1e-3
-#: Share of ``max_seconds`` that a search may take; the final fit has the rest. Set by hand.
+#: Share of ``max_seconds`` that a search may take; the final fit has the rest.
 SEARCH_SHARE = 0.6
 
 

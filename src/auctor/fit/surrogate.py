@@ -8,23 +8,17 @@ from auctor.core.errors import speaks_as
 from auctor.fit.metric import ALIASES, METRICS, parse
 from auctor.fit.validation_curve import Budget, ValidationCurve
 
-#: Strengths at which a rival surrogate is tried first, relative to the leader's best strength. Set
-#: by hand: one decade on either side, because losses differ in scale.
+#: Strengths at which a rival surrogate is tried first, relative to the leader's best strength.
 RIVAL_FACTORS = (10.0, 1.0, 0.1)
-#: Further decades that a rival is tried at, at most, while its best strength is the first or last
-#: one tried. Set by hand: each costs `RIVAL_FOLDS` fits.
+#: Most further decades for a rival whose best strength is the first or last one tried.
 RIVAL_EXTENSIONS = 2
-#: Folds on which a rival must have the better mean before it is scored on the others. Set by hand:
-#: with one fold chance decides, with all folds losers cost as much as winners.
+#: Folds on which a rival must have the better mean before it is scored on the others.
 RIVAL_FOLDS = 2
-#: Rows times (columns + `SORTING_COLUMNS`) up to which losses with kinks are tried. Set by hand: on
-#: larger data one fit of such a loss takes longer than the whole search with a smooth surrogate.
+#: Rows times (columns + `SORTING_COLUMNS`) up to which losses with kinks are tried.
 KINKED_ENTRIES = 200_000
-#: Cost of sorting the scores in an evaluation of such a loss, in columns of the data. Set by hand:
-#: sorting 10,000 scores takes about as long as the products with some hundred columns.
+#: Cost of sorting the scores in an evaluation of such a loss, in columns of the data.
 SORTING_COLUMNS = 30
-#: Iterations, at most, of a loss with kinks in this comparison. Set by hand: many more make the
-#: search slow, far fewer compare models that are not trained.
+#: Iterations, at most, of a loss with kinks in this comparison.
 KINKED_STEPS = 50
 
 

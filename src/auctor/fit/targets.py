@@ -16,18 +16,15 @@ from auctor.data.preparation import Scaling, n_stored
 from auctor.fit.metric import Chosen
 from auctor.metrics.grouped import group_codes
 
-#: Stored entries (80 MB of floats) from which the rows of a fold are not copied: all rows are used,
-#: and those outside the fold get weight zero. Set by hand: copies cost memory, zero weights time.
+#: Stored entries from which the rows of a fold are weighted, not copied: 80 MB of floats.
 MAX_COPIED_ENTRIES = 10_000_000
 #: Labels, in lower case, that always mean the positive class.
 YES = ("true", "yes")
-#: Labels that mean the positive class if the other label is in `NOT_ONE`. With the labels 1 and 2,
-#: for example, they do not.
+#: Labels that mean the positive class if the other label is in `NOT_ONE`.
 ONE = ("1", "1.0")
 #: Labels of the other class where 1 means positive.
 NOT_ONE = ("0", "0.0", "-1", "-1.0")
-#: Classes whose total weights differ by less than this share count as equally rare: well above the
-#: rounding error of a sum of weights.
+#: Classes whose total weights differ by less than this share count as equally rare.
 EQUAL_SHARES = 1e-9
 
 

@@ -12,8 +12,7 @@ from auctor.core.types import Array, FloatArray, Target
 from auctor.fit.metric import Chosen, Cut, check_count, resolve_cut
 from auctor.fit.parameters import ClassifierParameters, states_cut
 
-#: Threshold criteria that are sums of errors. With several classes the highest score wins, and the
-#: errors of one class against the rest do not tell where its threshold should be.
+#: Threshold criteria that are sums of errors.
 ERRORS = ("error", "balanced_error", "cost")
 #: Threshold criteria that count rows, by their sample weights.
 COUNTS = ("top",)

@@ -212,8 +212,7 @@ LINEAR_CLASSIFIER = ModelKind(ClassifierParameters, check_classifier, _linear)
 LINEAR_SEARCH = ModelKind(SearchParameters, check_search, _searched)
 LINEAR_REGRESSOR = ModelKind(RegressorParameters, check_regressor, _linear_regression)
 
-#: The dotted paths of every kind of model and of its estimator, by the name of the estimator, which
-#: files have, too.
+#: The dotted paths of every kind of model and of its estimator, by the name of the estimator.
 KINDS = {
     "MetricClassifier": (
         "auctor.fit.train_model.LINEAR_CLASSIFIER",

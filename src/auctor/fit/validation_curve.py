@@ -16,15 +16,11 @@ from auctor.core.watching import tell_plan, tell_stage
 from auctor.fit.fold_scores import FoldModel, FoldScorer, OutOfTimeError
 from auctor.fit.metric import Chosen
 
-#: Mean scores that differ by less than this, relative or absolute, count as equal: several thousand
-#: times machine epsilon, the rounding error of a mean over many rows.
+#: Mean scores that differ by less than this, relative or absolute, count as equal.
 EQUAL = 1e-12
-#: Rounding error of a mean over folds, relative to its standard error: far above machine epsilon,
-#: far below any difference that matters.
+#: Rounding error of a mean over folds, relative to its standard error.
 MEAN_ROUNDING = 1e-9
-#: Factor on the tolerance of a fit that is warm-started from a model of another fold. That model
-#: was trained on the held-out rows of this fold; a tighter tolerance makes sure that nothing of it
-#: is left in the scores. Set by hand: it costs about one Newton step.
+#: Factor on the tolerance of a fit that is warm-started from a model of another fold.
 OTHER_FOLD_TOL = 0.1
 
 

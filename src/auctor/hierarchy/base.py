@@ -20,7 +20,7 @@ from auctor.hierarchy.nodes import NodeSettings, node_loss
 from auctor.hierarchy.report import measure
 from auctor.hierarchy.taxonomy import Taxonomy
 
-#: Labels without rows that a warning names, at most. Set by hand, to keep the message short.
+#: Labels without rows that a warning names, at most.
 NAMED_LABELS = 5
 
 

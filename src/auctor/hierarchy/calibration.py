@@ -9,9 +9,7 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.fit.calibrate import Sigmoid
 
-#: Rows with a label, and without it, from which the label has its own slope and offset. Set by
-#: hand: two parameters cannot be estimated from fewer rows. hierarchy.md (hierarchy_multi) measures
-#: the calibration and the tuning together.
+#: Rows with a label, and without it, from which the label has its own slope and offset.
 OWN_ROWS = 10
 
 

@@ -19,16 +19,13 @@ from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.kernels.hierarchy import decode as kernels
 from auctor.kernels.hierarchy import operator
 
-#: Sweeps of the dual ascent on a directed acyclic graph, at most. With 30 labels most rows need
-#: fewer; with 60 labels of three parents each, the error is then about 1e-5. Set by hand.
+#: Sweeps of the dual ascent on a directed acyclic graph, at most.
 DAG_SWEEPS = 2000
-#: Largest change of a dual variable, in units of the scores, at which the dual ascent stops. Set by
-#: hand, far below any difference of probabilities that matters.
+#: Largest change of a dual variable, in units of the scores, at which the dual ascent stops.
 DAG_TOL = 1e-9
-#: Scores above this count as this, so that sums of them are numbers. Set by hand.
+#: Scores above this count as this, so that sums of them are numbers.
 LARGEST_SCORE = 1e100
-#: Bound of the errors of the ascent from which it warns. Set by hand: a change of a probability
-#: that could matter.
+#: Bound of the errors of the ascent from which it warns.
 DAG_ERROR = 1e-4
 #: Ways to make scores coherent; see `ExpectedF`.
 COHERENCE = ("lower", "raise")

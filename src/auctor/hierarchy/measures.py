@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Smallest number of rows of a label in the list of the worst; fewer make its F1 meaningless.
-#: Set by hand.
 LEAST_ROWS = 5
 
 

@@ -24,15 +24,11 @@ from auctor.penalties.repeated import Repeated
 from auctor.problem import Problem
 from auctor.solvers import resolve
 
-#: In sparse storage, weights below this share of the largest weight of their label are dropped. Set
-#: by hand: scores hardly change, and memory falls several times.
+#: In sparse storage, weights below this share of the largest weight of their label are dropped.
 SPARSE_SHARE = 1e-3
-#: Stored entries per column of a node's rows below which empty columns are left out. Set by hand:
-#: with fewer entries most columns are empty, and solver vectors of all columns cost more than the
-#: copy, which sorts the entries.
+#: Stored entries per column of a node's rows below which empty columns are left out.
 OCCUPIED_SHARE = 2.0
-#: Weights of all labels, in entries, up to which they are stored as a dense matrix: 400 MB. Set by
-#: hand.
+#: Weights of all labels, in entries, up to which they are stored as a dense matrix: 400 MB.
 DENSE_ENTRIES = 50_000_000
 
 
@@ -100,8 +96,7 @@ class NodeModels(NamedTuple):
         return scores
 
 
-#: Score, as log-odds, of a label that none or all of its rows have: a probability of 1e-13 from 0
-#: or 1. Set by hand: large, but sums of such scores along paths stay finite.
+#: Score, as log-odds, of a label that none or all of its rows have.
 CERTAIN_SCORE = 30.0
 
 

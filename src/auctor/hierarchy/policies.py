@@ -10,13 +10,9 @@ from __future__ import annotations
 from auctor.problem import Problem
 from auctor.problem.needs import Need
 
-#: Rows per column up to which dual coordinate ascent trains a node with an l2 penalty. The usual
-#: advice is the dual problem where columns outnumber rows; with more rows, dual ascent is slow.
-#: Source: the guides of LIBLINEAR and scikit-learn; times in hierarchy.md (hierarchy_solvers).
+#: Rows per column up to which dual coordinate ascent trains a node with an l2 penalty.
 DUAL_ROWS = 1.0
-#: Mean squared norm of a row over the strength, a condition number, from which dual coordinate
-#: ascent is used. Set by hand, on 20 newsgroups and RCV1 topics at strengths of 1e-4 and 1e-2: well
-#: conditioned problems are solved by Newton's method in a few passes.
+#: Mean squared norm of a row over the strength from which dual coordinate ascent is used.
 DUAL_CONDITION = 300.0
 #: Properties of a problem that `measured_rule` applies to.
 RULE_NEEDS = (
@@ -27,8 +23,7 @@ RULE_NEEDS = (
     | Need.STRONG_PENALTY
     | Need.ROWS
 )
-#: Rows up to which `size_rule` uses the interior-point method, which factorises a matrix of size
-#: (rows, rows). Source: Tang 2016, section 2.3: 300 rows are comfortable, 2,000 are not.
+#: Rows up to which `size_rule` uses the interior-point method.
 INTERIOR_ROWS = 300
 
 

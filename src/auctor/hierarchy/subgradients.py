@@ -10,20 +10,15 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.hierarchy.taxonomy import Taxonomy
 
-#: Entry of the prox that counts as half a label, at the first step. A large value gives gradients
-#: to rows far from a change, a small one makes soft sets close to the sets. Set by hand: of starts
-#: at .1, .02, .005 and .002 this one had the highest objective, or nearly, on three sets (rcv1-dev,
-#: Enron, cellcycle).
+#: Entry of the prox that counts as half a label, at the first step.
 HALF_FIRST = 0.02
-#: Entry of the prox that counts as half a label, at the last step. Set by hand, with `HALF_FIRST`.
+#: Entry of the prox that counts as half a label, at the last step.
 HALF_LAST = 0.002
-#: Steps of the ascent; each costs three passes over the scores. Set by hand.
+#: Steps of the ascent; each costs three passes over the scores.
 ASCENT_STEPS = 60
-#: Size of the first step of every coordinate in [-1, 1]; it falls linearly to 0. Set by hand: the
-#: better one of .02 and .05 on the three sets.
+#: Size of the first step of every coordinate in [-1, 1]; it falls linearly to 0.
 FIRST_STEP = 0.05
-#: Factor on the running mean of squared gradients at each step. Set by hand to the usual 0.9 of
-#: RMSProp.
+#: Factor on the running mean of squared gradients at each step.
 SQUARES_DECAY = 0.9
 
 

@@ -35,12 +35,11 @@ PATHS = ("best", "greedy", "beam")
 NEGATIVES = ("auto", "siblings", "all")
 #: Models: a binary one per node, or a multinomial one per parent.
 STRATEGIES = ("node", "parent")
-#: Labels up to which "auto" trains nodes against all rows (one-vs-rest). Set by hand: it is more
-#: accurate on 20 newsgroups (hierarchy.md, hierarchy_single), but time grows with rows x labels.
+#: Labels up to which "auto" trains nodes against all rows (one-vs-rest).
 MOST_AGAINST_ALL = 200
-#: Share of the rows that is held out to calibrate scores that are not log-odds. Set by hand.
+#: Share of the rows that is held out to calibrate scores that are not log-odds.
 HELD_OUT = 1.0 / 3.0
-#: Scores computed at a time, rows x labels: 320 MB for each of three matrices. Set by hand.
+#: Scores computed at a time, rows x labels: 320 MB for each of three matrices.
 SCORES_AT_ONCE = 40_000_000
 
 

@@ -19,8 +19,7 @@ from auctor.tune.engine import DfoTr
 
 Objective = Callable[[Array, Array, FloatArray | None], float]
 
-#: Objectives ``(truth, predicted, weight) -> value`` that decoders are tuned for, greater is
-#: better.
+#: Objectives ``(truth, predicted, weight) -> value`` of decoders; greater is better.
 OBJECTIVES: dict[str, Objective] = {
     "f1": lambda truth, predicted, weight: (
         metrics.set_scores(truth, predicted, sample_weight=weight).f
@@ -39,13 +38,11 @@ OBJECTIVES: dict[str, Objective] = {
 EACH = ("one", "level", "label")
 #: Searches for the numbers per level or label; both start at the best common number.
 SEARCHES = ("dfo", "subgradient")
-#: Largest factor between the numbers of levels or labels and the best common number. Set by hand: a
-#: group whose weight is four times that of the others is almost always dropped.
+#: Largest factor between the numbers of levels or labels and the best common number.
 LARGEST_FACTOR = 4.0
-#: Evaluations per tuned number. Source: Tang 2016, chapter 3: a good point is found within a few
-#: times the dimension.
+#: Evaluations per tuned number.
 EVALUATIONS_PER_NUMBER = 10
-#: Evaluations, at most. Set by hand: about a minute for a thousand labels and a thousand rows.
+#: Evaluations, at most.
 MOST_EVALUATIONS = 1500
 
 

@@ -22,26 +22,19 @@ from auctor.kernel.spectrum import indefinite
 from auctor.kernels.descent.pairs import gather, polish, solve_pairs, subtract_rows
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 
-#: Variables of a block: large enough that kernel rows come from large matrix products, small enough
-#: that the kernel matrix of the block, 8 MB, stays in the cache. Source: classical.md (CPU seconds
-#: by size of the block).
+#: Variables of a block.
 BLOCK_VARIABLES = 1024
-#: Share of a block that stays in the next round, so that pairs from different rounds can be
-#: optimised together. Set by hand: 0 needs more rounds, 1 makes no progress.
+#: Share of a block that stays in the next round.
 STAYS = 0.5
-#: Violation at which the work on a block ends, as a share of its first violation. Set by hand:
-#: accurate solutions of early blocks are wasted.
+#: Violation at which the work on a block ends, as a share of its first violation.
 INNER = 0.1
-#: Most pair steps per variable of a block. Set by hand; usually `INNER` ends a block earlier.
+#: Most pair steps per variable of a block.
 PAIRS_EACH = 5
-#: Negative eigenvalue of a block's kernel matrix, as a share of its largest entry, from which the
-#: kernel counts as indefinite: above the rounding error of single precision.
+#: Negative eigenvalue of a block, as a share of its largest entry, that counts as indefinite.
 INDEFINITE = 1e-6
-#: Largest violation of the optimality conditions of a solve with the whole kernel matrix, in units
-#: of the margin. Set by hand: far above rounding error, far below what changes a prediction.
+#: Largest violation of a solve with the whole kernel matrix, in units of the margin.
 EXACT_TOL = 1e-9
-#: Rounds of pair steps and joint steps of such a solve. Usually one or two are enough; kernels of
-#: few features may need a hundred.
+#: Rounds of pair steps and joint steps of such a solve.
 EXACT_ROUNDS = 300
 #: Most pair steps per variable in the first round of such a solve: they find the free variables.
 PAIRS_FIRST = 20

@@ -34,16 +34,13 @@ from auctor.kernel.points import (
 from auctor.kernel.spectrum import check_kernel_matrix
 from auctor.kernels.runtime.parallel import available_threads, quiet_blas, run_tasks
 
-#: Variables of the dual up to which the whole matrix is stored, in float64 (8 MB), and the solution
-#: is exact. Set by hand: exact steps on thousands of free variables are slow.
+#: Variables of the dual up to which the whole matrix is stored, in float64.
 EXACT_SIZE = 1000
-#: Rounding error of a float32 kernel value, as a share of the tolerance, above which float64 is
-#: used. Set by hand: rounding errors then stay far below the tolerance.
+#: Rounding error of a float32 kernel value, as a share of the tolerance, that needs float64.
 ROUNDING_SHARE = 0.01
 #: Most rows of kernel ridge regression, which stores the whole matrix in float64 (3.2 GB).
 RIDGE_ROWS = 20_000
-#: Rows of a chunk of predictions: large enough for fast matrix products, small enough for the cache
-#: with the strips of `points`. Set by hand.
+#: Rows of a chunk of predictions.
 PREDICTED_ROWS = 1024
 #: Most rows of which the whole kernel is checked for negative eigenvalues (512 MB).
 CHECKED_ROWS = 8192

@@ -15,11 +15,9 @@ from auctor.data.sparse import unsigned
 from auctor.kernel.functions import KernelFunction
 from auctor.kernels.linalg.blocks import products_with_block
 
-#: Values of one strip of a block: 4 MB of float32, so that the product, the offsets and the
-#: exponential find them in the cache.
+#: Values of one strip of a block.
 STRIP_VALUES = 1 << 20
-#: Columns per stored entry of a row from which compressed rows are faster than a dense product. Set
-#: by hand: an entry costs a pass over the block, about five times as much as a step of BLAS.
+#: Columns per stored entry of a row from which compressed rows are faster than a dense product.
 SPARSE_COLUMNS = 8
 #: Most entries of a dense copy of sparse rows: 256 MB of float32. Larger ones stay compressed.
 DENSE_ENTRIES = 1 << 26

@@ -10,8 +10,7 @@ from auctor.core.types import Array, FloatArray
 
 #: Rows up to which all eigenvalues are computed; of more rows the smallest, by Lanczos iterations.
 DENSE_ROWS = 1000
-#: Negative eigenvalue, or difference from the transpose, as a share of the largest entry, from
-#: which a kernel is refused: far above the rounding error of float64.
+#: Negative eigenvalue or asymmetry, as a share of the largest entry, that refuses a kernel.
 SHARE = 1e-8
 #: Most products with the matrix by which its smallest eigenvalue is sought.
 LANCZOS_STEPS = 80

@@ -16,8 +16,7 @@ from auctor.fit.targets import Rows, encode, positive_code
 from auctor.fit.train_model import train_model
 from auctor.linear.table_parameters import TableParameters, model_parameters
 
-#: Parameters that define the problem, not the solver: a run resumes from a checkpoint only if they
-#: are the same.
+#: Parameters that define the problem: a run resumes from a checkpoint only if they are equal.
 PROBLEM = (
     "metric",
     "surrogate",

@@ -11,11 +11,11 @@ from auctor.reports.html.page import asset, templates
 from auctor.reports.html.svg import document
 from auctor.reports.text import number
 
-#: Largest number of labels of the drawn tree: about ten screens. Set by hand.
+#: Largest number of labels of the drawn tree: about ten screens.
 MOST_DRAWN = 250
-#: Largest number of labels in the list of the worst. Set by hand.
+#: Largest number of labels in the list of the worst.
 MOST_LISTED = 40
-# Sizes are in units of the drawing's view box, which the page scales. All are set by hand.
+# Sizes are in units of the drawing's view box, which the page scales.
 #: Height of a line of the tree.
 LINE = 18
 #: Width of the tree.

@@ -9,12 +9,11 @@ from typing import Any, TextIO
 
 from auctor.evaluate.progress import Line
 
-#: Seconds between two updates of a line on a terminal: ten a second look continuous. Set by hand.
+#: Seconds between two updates of a line on a terminal: ten a second look continuous.
 LIVE = 0.1
-#: Seconds between two lines of a log. Set by hand.
+#: Seconds between two lines of a log.
 LASTING = 1.0
-#: Seconds after which a log without details names the phase that is running, such as reading. Set
-#: by hand: short runs write nothing.
+#: Seconds after which a log without details names the phase that is running, such as reading.
 PATIENCE = 2.0
 
 

@@ -27,23 +27,19 @@ from auctor.data.workers import RESIDENT, ResidentCall, ShardFacts, facts_of
 from auctor.spark.columns import check_columns, checksum, feature_columns, matrix_of
 from auctor.spark.tasks import BarrierJob, Greeting, Task, dismiss, hang_up, serve
 
-#: Seconds in which all tasks must read their rows and connect to the driver. Set by hand.
+#: Seconds in which all tasks must read their rows and connect to the driver.
 CONNECT_SECONDS = 600.0
-#: Tasks that replace lost ones must connect within this number of seconds plus twice the seconds
-#: that the first tasks took. Set by hand.
+#: Seconds, beside twice those of the first tasks, in which tasks replace lost ones.
 RETURN_SECONDS = 30.0
 #: Most replacements of lost tasks in one call; Dask allows a task to lose its worker as often.
 REPLACEMENTS = 3
-#: Seconds without an answer after which the tasks count as lost. Set by hand.
+#: Seconds without an answer after which the tasks count as lost.
 ANSWER_SECONDS = 300.0
 #: Scores and slopes of an evaluation are sent to the driver if they are fewer numbers than this.
-#: Evaluation by the tasks needs six more calls; a call took 0.1 ms, in which a socket carries about
-#: ten thousand numbers. Set by hand from these two times.
 GATHER_BELOW = 6e4
 
 
-#: Data sets whose jobs occupy slots of a cluster. A barrier job that needs their slots would never
-#: start, so that `from_spark` refuses it.
+#: Data sets whose jobs occupy slots of a cluster.
 _OPEN: weakref.WeakSet[SparkWorkers] = weakref.WeakSet()
 
 

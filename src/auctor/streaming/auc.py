@@ -32,22 +32,17 @@ from auctor.streaming.moments import (
     ridge_solution,
 )
 
-#: Rows between two solves from the moments, at first. Set by hand.
+#: Rows between two solves from the moments, at first.
 FIRST_REFRESH = 16
-#: Rows between two solves from the moments, at most. Set by hand: with far more, new rows of a
-#: stream that changes are scored by outdated weights.
+#: Rows between two solves from the moments, at most.
 LAST_REFRESH = 1 << 16
-#: A solve from the moments is repeated when the rows have grown by this share. Set by hand: smaller
-#: costs more solves, larger scores new rows by older weights.
+#: A solve from the moments is repeated when the rows have grown by this share.
 REFRESH_SHARE = 0.125
-#: Rows per column between two solves from the moments, at least. Set by hand: a factorisation costs
-#: O(d^3), as much as adding d rows to the covariances, so that solves take about half of the time.
+#: Rows per column between two solves from the moments, at least.
 REFRESH_ROWS_PER_COLUMN = 1.0
 #: Ridges tried in parallel if no strength is given, in units of the mean variance of the columns.
-#: Set by hand, from almost no penalty to a strong one.
 RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
-#: Factor on the earlier scores of each ridge at every solve. Set by hand: at 0 only the latest rows
-#: choose the ridge, at 1 all rows count alike.
+#: Factor on the earlier scores of each ridge at every solve.
 RIDGE_FADING = 0.7
 #: Arrays of the state, as arguments of the kernel that scores rows by every ridge.
 JUDGE_NAMES = ("coef", "centre", "share", "margins", "chosen")

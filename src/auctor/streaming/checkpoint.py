@@ -29,7 +29,7 @@ KIND = "checkpoint"
 COUNTS = ("row", "rows_seen", "skipped_rows")
 #: Kinds of numpy dtypes without Python objects.
 _PLAIN = "biufcSU"
-#: Bytes of a label, at most: 1 MiB. Set by hand; a damaged file must not allocate all memory.
+#: Bytes of a label, at most: 1 MiB.
 MAX_LABEL_BYTES = 1 << 20
 
 

@@ -19,8 +19,7 @@ from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg.compact import move_rows
 from auctor.streaming.estimator import State
 
-#: Share of the rows of a class that is kept when the memory is full. Set by hand: much smaller, and
-#: the sample is often far below its limit; close to 1, and rows are moved all the time.
+#: Share of the rows of a class that is kept when the memory is full.
 KEPT_SHARE = 0.75
 #: Bytes of a stored value.
 VALUE_BYTES = 8
@@ -28,10 +27,9 @@ VALUE_BYTES = 8
 COLUMN_BYTES = 4
 #: Further bytes per row: end of its entries, weight times label, position in the stream.
 ROW_BYTES = 24
-#: Rows that need more than this share of the memory are left out. Set by hand: one of them would
-#: displace most others.
+#: Rows that need more than this share of the memory are left out.
 LARGEST_ROW = 0.25
-#: Entries and rows allocated at first; doubled whenever they do not suffice. Set by hand, small.
+#: Entries and rows allocated at first; doubled whenever they do not suffice.
 FIRST_ROOM = 64
 #: Arrays of the state whose length grows with the rows.
 GROWING = ("kept_values", "kept_columns", "kept_ends", "kept_signed", "kept_place")

@@ -28,29 +28,23 @@ SURROGATES: dict[str, BaseLoss] = {
     "squared_hinge": PairwiseSquaredHinge(),
     "logistic": PairwiseLogistic(),
 }
-#: Strengths to choose from, in units of (mean standard deviation of the columns)^2 / rows. Set by
-#: hand, from almost no model to almost no penalty.
+#: Strengths to choose from, in units of (mean standard deviation of the columns)^2 / rows.
 LEVELS = (3e4, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 1.0, 0.1, 0.01)
-#: Position in `LEVELS` of the first strength: the middle. Set by hand.
+#: Position in `LEVELS` of the first strength: the middle.
 START = 5
-#: Folds of the cross-validation that chooses a strength. Set by hand: fewer than the usual 5,
-#: because a choice is repeated as the stream goes on.
+#: Folds of the cross-validation that chooses a strength.
 FOLDS = 3
-#: Rows, evenly spaced in the memory, that a choice uses at most. Set by hand: they bound its cost.
+#: Rows, evenly spaced in the memory, that a choice uses at most.
 MAX_JUDGED_ROWS = 12_288
-#: With more rows than this a choice tries only the neighbours of the present strength. Set by hand:
-#: with fewer, early choices by chance are hard to correct.
+#: With more rows than this a choice tries only the neighbours of the present strength.
 NEIGHBOURS_FROM = 1024
-#: Tolerance of the weights that are used, relative to the null loss; set by hand to the usual 1e-4.
+#: Tolerance of the weights that are used, relative to the null loss.
 SOLVE_TOLERANCE = 1e-4
-#: Tolerance of the weights by which a strength is judged. Set by hand: their ranking hardly changes
-#: below it.
+#: Tolerance of the weights by which a strength is judged.
 ROUGH_TOLERANCE = 1e-2
-#: Iterations of the solver, at most. Set by hand: warm starts need far fewer.
+#: Iterations of the solver, at most.
 MOST_STEPS = 200
-#: Weight of the squared distance of the class means in the spread of a column. Set by hand: above
-#: 0, so that columns that are constant within the classes are used; small, so that it changes no
-#: other.
+#: Weight of the squared distance of the class means in the spread of a column.
 BETWEEN = 0.01
 
 

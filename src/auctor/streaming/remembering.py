@@ -16,31 +16,23 @@ from auctor.streaming.memory import KeptRows, complete, fresh_memory, remembered
 from auctor.streaming.modes import is_exact
 from auctor.streaming.moments import growth_of, midpoint
 
-#: Rows between two solves at first. Set by hand.
+#: Rows between two solves at first.
 FIRST_RENEWAL = 16
-#: Later a solve is repeated when the rows have grown by this share. Set by hand: each row is then
-#: part of about 1 / RENEWAL_SHARE solves, which bounds the cost of a stream.
+#: Later a solve is repeated when the rows have grown by this share.
 RENEWAL_SHARE = 0.25
-#: The share with forgetting, of ``forget`` rows. Set by hand: rows stay in the memory for some time
-#: and take part in more solves.
+#: The share with forgetting, of ``forget`` rows.
 FORGETTING_RENEWAL_SHARE = 0.5
-#: Rows before the first choice of a strength; it is repeated whenever the rows have doubled. Set by
-#: hand: with far fewer rows a choice is mostly chance.
+#: Rows before the first choice of a strength; it is repeated whenever the rows have doubled.
 FIRST_CHOICE = 64
-#: Factor on the earlier AUCs of each strength at the next choice. Set by hand: at 0 only the latest
-#: rows count, at 1 all choices count alike.
+#: Factor on the earlier AUCs of each strength at the next choice.
 LEVEL_FADING = 0.5
 #: ``coef_`` may ignore the latest rows, at most 1/32 of all, so that not every row needs a solve.
-#: Set by hand.
 ANSWER_LAG = 32
-#: Rows older than this many times ``forget`` are ignored. Set by hand: their weight is below
-#: exp(-5), 0.7 %.
+#: Rows older than this many times ``forget`` are ignored.
 OLDEST = 5.0
-#: Mixtures that are tried: parts of the weights from all rows and of those from the memory. Set by
-#: hand: finer ones hardly change an AUC.
+#: Mixtures that are tried: parts of the weights from all rows and of those from the memory.
 MIXTURES = np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
-#: Standard deviations of an AUC by which a mixture must be better than the weights from the memory
-#: alone, while the memory holds all rows. Set by hand to the usual two.
+#: Standard deviations of an AUC by which a mixture must beat the weights from the memory.
 CHANCE_DEVIATIONS = 2.0
 
 

@@ -27,8 +27,7 @@ from auctor.tables import Chunk, Schema
 from auctor.tables.lost import Lost, add_lost
 from auctor.tables.stream import open_stream, same_columns
 
-#: Rows, at most, that are read ahead until a second class is seen. Set by hand: they are kept in
-#: memory; a rare class may need more, then ``classes`` must be passed.
+#: Rows, at most, that are read ahead until a second class is seen.
 LOOK_AHEAD = 65_536
 
 

@@ -10,8 +10,7 @@ from auctor import metrics
 from auctor.core.types import FloatArray
 from auctor.streaming.estimator import State
 
-#: Points of a trace, at most; a full trace drops every second point and doubles its interval. Set
-#: by hand: enough for a plot.
+#: Points of a trace, at most; a full trace drops every second point and doubles its interval.
 POINTS = 256
 
 

@@ -15,8 +15,7 @@ _SIGN = r"(?:[$€£¥%]|USD|EUR|GBP|CHF|JPY|kr)"
 _AMOUNT = re.compile(rf"([-+]?)\s*{_SIGN}?\s*([-+]?\d[\d.,'\s]*|[-+]?[.,]\d+)\s*{_SIGN}?")
 _SIGNED = re.compile(_SIGN)
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
-#: Patterns of the digits of an amount, by decimal sign. Thousands are separated in groups, the last
-#: of which must have three digits, so that 15,32 is never read as 1532.
+#: Patterns of the digits of an amount, by decimal sign.
 _DIGITS = {
     sign: re.compile(
         rf"[-+]?(?:\d+|[1-9]\d{{0,2}}(?:[{other}'\s]\d{{2,3}})*[{other}'\s]\d{{3}})?(?:\{sign}\d*)?"

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 #: Largest index of a sparse matrix with 32-bit indices; larger ones need 64 bits.
 INT32_MAX = np.iinfo(np.int32).max
-#: Factor by which a full array grows. A row is copied at most about 1 / (factor - 1) = 4 times, and
-#: at most a fifth of the array is unused. Set by hand; a smaller factor copies more, a larger one
-#: wastes memory.
+#: Factor by which a full array grows.
 GROWTH_FACTOR = 1.25
 
 

@@ -23,26 +23,21 @@ from auctor.tables.infer import MOSTLY, Note
 from auctor.tables.options import ReadOptions
 from auctor.tables.stats import ColumnStats
 
-#: Smallest number of rows for findings about distinct values. In fewer rows all values often differ
-#: by chance. Set by hand; a much smaller number gives false alarms, a larger one misses ids.
+#: Smallest number of rows for findings about distinct values.
 FEW_ROWS = 20
-#: A column of text is reported as nearly unique if its categories are more than this share of its
-#: values. Set by hand: above it the mean category has fewer than two rows.
+#: Share of categories among the values from which a column of text is nearly unique.
 NEARLY_UNIQUE = 0.5
-#: AUC of a single column from which it is reported as a possible leak of the label. Set by hand; a
-#: lower value also reports columns that are merely good predictors.
+#: AUC of a single column from which it is reported as a possible leak of the label.
 LEAK = 0.99
 #: Advice about a possible leak.
 LEAK_ADVICE = "Pass {option} unless its value is known before the label is."
-#: Largest number of rows, evenly spaced, on which the AUC of a column is computed. It bounds the
-#: time for tables with many rows and columns. Set by hand; far fewer rows make the AUC noisy.
+#: Largest number of rows, evenly spaced, on which the AUC of a column is computed.
 MOST_RANKED = 20_000
-#: Smallest mean number of rows per category for the AUC of a column of text. With fewer, the share
-#: of positives of each category overfits and every such column looks like a leak. Set by hand.
+#: Smallest mean number of rows per category for the AUC of a column of text.
 ROWS_PER_LEVEL = 20
 #: Numbers that often stand for a missing value: -1, and nines such as 999 or -99.
 _STANDS_FOR_MISSING = re.compile(r"-1|-9|-?99+")
-#: Smallest number of rows with such a number for a finding. Set by hand: fewer may be true values.
+#: Smallest number of rows with such a number for a finding.
 FEW_REPEATS = 5
 #: Names of columns whose whole numbers are codes, not quantities.
 _CODE_NAME = re.compile(r"(?:^|[_\W])(?:zip|plz|cap|postal|post_?code|zip_?code)", re.IGNORECASE)

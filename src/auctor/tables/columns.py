@@ -22,8 +22,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 EXACT_INTEGERS = 2**53
 #: What labels that are numbers must be, for messages.
 EXACT_LABELS = "labels below 2^53, which floats hold exactly"
-#: Whole numbers of 16 digits or more, which may exceed `EXACT_INTEGERS`. The largest 64-bit float
-#: has 309 digits; longer text is left alone.
+#: Whole numbers of 16 digits or more, which may exceed `EXACT_INTEGERS`.
 _LONG = re.compile(r"[+-]?[0-9]{16,400}")
 #: Exchanges the decimal comma and the decimal point.
 _SWAP = str.maketrans(",.", ".,")

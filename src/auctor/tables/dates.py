@@ -10,8 +10,7 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Year, month and day, optionally with a time and a time zone. Only the order of ISO 8601 is read
-#: without a pattern: in other orders day and month cannot be told apart.
+#: Year, month and day, optionally with a time and a time zone.
 _DATE = re.compile(
     r"(\d{4})[-/](\d{2})[-/](\d{2})"
     r"(?:[ T](\d{2}:\d{2})(:\d{2})?(?:[.,](\d{1,9}))?)?"

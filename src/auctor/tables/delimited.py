@@ -40,8 +40,7 @@ _OPENING = re.compile(
 )
 #: Delimiters to choose from if none is given.
 _DELIMITERS = (",", "\t", ";", "|")
-#: Bytes of the longest record, 64 MiB. A longer one is refused: a quote was probably never closed,
-#: and the rest of the file would be read into memory. Set by hand.
+#: Bytes of the longest record, 64 MiB.
 LONGEST_RECORD = 1 << 26
 #: Memory that pyarrow takes for each column of a text, in bytes.
 COLUMN_BYTES = 6000

@@ -22,8 +22,7 @@ from auctor.tables.stats import ColumnStats
 
 #: Rules for missing values that need all numbers of a column at once.
 WHOLE_COLUMN = ("auto", "median", "most_frequent")
-#: Share of the values of a text column that must have a form (number, date, amount) for a warning
-#: that the column is probably of that form. Set by hand: a few typing errors must not hide it.
+#: Share of the values of a text column that must have a form.
 MOSTLY = 0.9
 
 

@@ -10,11 +10,9 @@ from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import ParameterError, speaks
 from auctor.tables.schema import Schema
 
-#: Default rows per chunk: 6.5 MB for a table of 100 columns of 8-byte numbers. Set by hand; smaller
-#: chunks cost more per row, larger ones more memory.
+#: Default rows per chunk: 6.5 MB for a table of 100 columns of 8-byte numbers.
 CHUNK_ROWS = 8192
-#: Largest number of stored entries of a chunk of several rows: 32 MiB of 8-byte numbers. It bounds
-#: the memory for rows with many entries. Set by hand.
+#: Largest number of stored entries of a chunk of several rows. 32 MiB of 8-byte numbers.
 CHUNK_ENTRIES = 1 << 22
 #: Ways to encode columns of text.
 CATEGORICAL = ("one_hot", "hash", "refuse")

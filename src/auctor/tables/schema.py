@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from auctor.core.errors import DataError
 
-#: Kinds of columns. A date becomes a number of days; an amount, such as $1,200 in text, becomes its
-#: number.
+#: Kinds of columns.
 KINDS = ("number", "category", "date", "amount")
 #: Value of `Column.fill` for numbers whose missing values stay missing.
 KEEP = "keep"

@@ -22,11 +22,9 @@ from auctor.core.optional import require
 T = TypeVar("T")
 
 
-#: Bytes of text that are read at a time, 1 MiB: small enough for the cache, large enough that the
-#: cost per read does not matter. Set by hand.
+#: Bytes of text that are read at a time, 1 MiB.
 READ_BYTES = 1 << 20
-#: Bytes of the longest line, 256 MiB. Text without a line end for longer is refused: it is probably
-#: not text, and would be read into memory as a whole. Set by hand.
+#: Bytes of the longest line, 256 MiB.
 LONGEST_LINE = 1 << 28
 
 #: First bytes of compressed files, and the format of each.

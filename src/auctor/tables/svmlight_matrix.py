@@ -22,11 +22,9 @@ from auctor.tables.options import IN_PARTS, ReadOptions
 from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import MOST_COLUMNS, Indices, SvmlightParser, first_index
 
-#: Blocks of text per thread in a batch. With several, a thread that is done early has more to do
-#: before all wait for each other; each block takes memory for its parsed rows. Set by hand.
+#: Blocks of text per thread in a batch.
 BLOCKS_PER_THREAD = 2
-#: Factor on the number of entries that is extrapolated from the first blocks, so that slightly
-#: denser blocks later need no larger arrays. Set by hand.
+#: Factor on the number of entries that is extrapolated from the first blocks.
 _MARGIN = 1.02
 
 

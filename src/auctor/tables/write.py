@@ -28,8 +28,7 @@ from auctor.tables.options import CHUNK_ROWS
 from auctor.tables.parts import Column, Names, RowBatch
 from auctor.tables.source import READ_BYTES
 
-#: Largest number of columns of a dense file or a table. Sparse rows with more are refused: a chunk
-#: of `CHUNK_ROWS` dense rows would take more than 1.3 GB. Set by hand.
+#: Largest number of columns of a dense file or a table.
 MOST_DENSE_COLUMNS = 20_000
 
 

@@ -12,7 +12,7 @@ from auctor.core.errors import AuctorError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
 
-#: Rows of every case. Set by hand: few enough for brute force over pairs and labellings.
+#: Rows of every case.
 N_ROWS = 14
 
 

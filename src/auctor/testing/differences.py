@@ -8,8 +8,7 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Step lengths that are tried: a kink within the longest is avoided by a shorter one. Below 1e-6
-#: rounding errors dominate.
+#: Step lengths that are tried: a kink within the longest is avoided by a shorter one.
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 
 

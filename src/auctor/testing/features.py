@@ -10,10 +10,9 @@ from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 from auctor.testing.suite import Suite, expect, expect_close
 
-#: Columns of the test rows, unless the landmarks have another number. Set by hand, small.
+#: Columns of the test rows, unless the landmarks have another number.
 COLUMNS = 2
-#: Largest error of inner products, times the root of the number of features. Set by hand: random
-#: features have a standard deviation of about one in this unit.
+#: Largest error of inner products, times the root of the number of features.
 NEAR = 5.0
 
 

@@ -20,7 +20,7 @@ from auctor.testing.differences import disagreement
 from auctor.testing.duality import DualitySuite
 from auctor.testing.suite import Untouched, expect, expect_close, when
 
-#: Sizes of scores at which no result may be NaN. Set by hand, up to squares beyond the float range.
+#: Sizes of scores at which no result may be NaN.
 EXTREMES = (1e3, 1e6, 1e30, 1e100, 1e200)
 
 

@@ -10,8 +10,7 @@ from auctor.core.types import FloatArray
 from auctor.testing.differences import disagreement
 from auctor.testing.suite import Suite, expect, expect_close, when
 
-#: Relative error allowed between a product with the Jacobian and a finite difference. Set by hand:
-#: fourth-order differences are accurate to about 1e-9.
+#: Relative error allowed between a product with the Jacobian and a finite difference.
 CLOSE = 1e-6
 
 

@@ -14,7 +14,7 @@ from auctor.core.types import Array, FloatArray
 
 #: Number of payments: with `FRAUD_RATE`, about 150 frauds for training and as many for testing.
 N_ROWS = 60_000
-#: Share of the payments that are fraud. Set by hand; card fraud is rare in practice as well.
+#: Share of the payments that are fraud.
 FRAUD_RATE = 0.005
 
 #: Merchant category: share of payments, and how much riskier it is (in log-odds).

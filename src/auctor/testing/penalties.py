@@ -13,11 +13,10 @@ from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 
-#: Number of columns of the tests, and length of per-column parameters in ``examples()``. A
-#: convention of the kit.
+#: Number of columns of the tests, and length of per-column parameters in ``examples()``.
 N_COLUMNS = 4
 
-#: Step sizes of the proximal operator: small, one, large. Set by hand.
+#: Step sizes of the proximal operator: small, one, large.
 STEPS = (0.05, 1.0, 20.0)
 
 
@@ -244,7 +243,7 @@ class PenaltySuite(Suite):
         expect_close(twin.prox(v, 0.7), self.penalty.prox(v, 0.7), "a copy's prox", rtol=0.0)
 
 
-#: Lengths of the moves away from a minimiser. Set by hand: from 1e-6 to beyond every threshold.
+#: Lengths of the moves away from a minimiser.
 _SIZES = (1e-6, 1e-3, 0.1, 3.0)
 
 

@@ -20,12 +20,11 @@ from auctor.solvers.choose import able, resolve
 from auctor.testing.problems import Reference, references
 from auctor.testing.suite import Suite, Untouched, expect, expect_close
 
-#: Tolerance of the solves, relative to the objective at the null model. Set by hand: tight enough
-#: to compare with the known optimum, loose enough for first-order solvers.
+#: Tolerance of the solves, relative to the objective at the null model.
 TOL = 1e-6
-#: Iterations after which a solver is taken as not converging. Set by hand.
+#: Iterations after which a solver is taken as not converging.
 MAX_ITER = 5000
-#: Iterations with a loss that becomes NaN. Set by hand: every solver meets NaN within a few.
+#: Iterations with a loss that becomes NaN.
 NAN_STEPS = 15
 
 

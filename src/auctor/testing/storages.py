@@ -91,8 +91,7 @@ def _mapped(order: str) -> Callable[[FloatArray], Array]:
     return convert
 
 
-#: The built-in storages by name. Other classes of ``auctor.data`` have a class method
-#: ``examples(X, target, n_threads)`` that returns data by name.
+#: The built-in storages by name.
 BUILT_IN: dict[str, Build] = {
     "dense-C-float64": _dense(lambda X: np.array(X, order="C")),
     "dense-F-float64": _dense(lambda X: np.array(X, order="F")),

@@ -16,12 +16,11 @@ from auctor.testing.cases import target_for
 from auctor.testing.storages import Build
 from auctor.testing.suite import expect
 
-#: Rows and columns of the problems. Set by hand, small.
+#: Rows and columns of the problems.
 SHAPE = (60, 4)
-#: Tolerance, relative to the loss of the null model. Set by hand: loose, because only success
-#: counts.
+#: Tolerance, relative to the loss of the null model.
 TOL = 1e-2
-#: Iterations, at most, to reach the tolerance. Set by hand.
+#: Iterations, at most, to reach the tolerance.
 STEPS = 3000
 SOLVED, REFUSED = "solved", "refused"
 

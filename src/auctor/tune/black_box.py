@@ -18,29 +18,23 @@ from auctor.tune.engine import DfoTr
 from auctor.tune.rules import RegionRules
 from auctor.tune.time_limit import within
 
-#: Half the width of the box of an unbounded variable, in units of max(1, |x0|). Set by hand: far
-#: enough to be no bound in practice, near enough that 1e-12 of it is above rounding errors.
+#: Half the width of the box of an unbounded variable, in units of max(1, |x0|).
 FREE_HALF_WIDTH = 1e3
-#: First radius of unbounded variables, in units of max(1, |x0|); set by hand to the usual choice
-#: for NEWUOA.
+#: First radius of unbounded variables, in units of max(1, |x0|).
 UNBOUNDED_RADIUS = 1.0
-#: First radius in a box, as a share of its width. Set by hand: much smaller, and the search stays
-#: near the start; 0.5 is the whole box.
+#: First radius in a box, as a share of its width. 0.5 is the whole box.
 BOX_RADIUS = 0.25
-#: Last radius of unbounded problems, as a share of the first. Set by hand: half the digits of a
-#: double, as a quadratic is flat to rounding at a smaller one.
+#: Last radius of unbounded problems, as a share of the first.
 LAST_SHARE = 1e-8
 #: Smallest last radius, as a share of the box: some thousands of times the rounding of a point.
 SMALLEST_RADIUS = 1e-13
-#: Evaluations, at most, for each of the dims + 1 points of a first model, in the form that SciPy
-#: calls. Set by hand.
+#: Evaluations, at most, for each of the dims + 1 points of a first model in SciPy's form.
 CALLS_PER_POINT = 100
 #: Name of the only argument of a callback that wants a whole result, by SciPy's convention.
 WHOLE_RESULT = "intermediate_result"
 #: Status of a result whose callback asked to stop: the one that SciPy gives it.
 STOPPED = 99
 #: Largest distance of restarts from the start of unbounded problems, in units of the first radius.
-#: Set by hand: farther restarts are rarely useful.
 RESTART_REACH = 20.0
 
 

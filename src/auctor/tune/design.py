@@ -6,8 +6,7 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Random candidates from which the one farthest from other points is taken. Set by hand: more cost
-#: time and hardly find farther points.
+#: Random candidates from which the one farthest from other points is taken.
 CANDIDATES = 200
 
 

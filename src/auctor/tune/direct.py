@@ -21,17 +21,15 @@ from auctor.core.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from auctor.tune.engine import DfoTr
 
-#: Half the width of the search cube in the tangent plane, in units of the start's norm. Set by
-#: hand: 1 allows 45 degrees along each coordinate, and more along the diagonals.
+#: Half the width of the search cube in the tangent plane, in units of the start's norm.
 CUBE_HALF_WIDTH = 1.0
-#: Distance from the centre of the cube, whose half width is 0.5, beyond which a new tangent plane
-#: is laid at the best direction. Set by hand: at 0.5 a search could end at the edge.
+#: Distance from the centre of the cube beyond which a new tangent plane is laid.
 EDGE_DISTANCE = 0.45
-#: Rows that each step adds to a growing sample. Source: Ghanbari 2019 (S-DFO-TR), as printed.
+#: Rows that each step adds to a growing sample. Ghanbari 2019 (S-DFO-TR), as printed.
 ROWS_PER_STEP = 50
-#: Rows of the first sample. Source: Ghanbari 2019 (S-DFO-TR), as printed.
+#: Rows of the first sample. Ghanbari 2019 (S-DFO-TR), as printed.
 FIRST_ROWS = 1000
-#: Share of the rows of a class in a sample, at least. Source: Ghanbari 2019 (S-DFO-TR), as printed.
+#: Share of the rows of a class in a sample, at least. Ghanbari 2019 (S-DFO-TR), as printed.
 LEAST_SHARE = 0.1
 
 

@@ -15,21 +15,16 @@ from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.space import Space
 
-#: First radius of the trust region in a space of parameters, as a share of each range. Set by hand:
-#: the first points then cover half of each range.
+#: First radius of the trust region in a space of parameters, as a share of each range.
 SEARCH_RADIUS = 0.25
-#: Resolution at which a run ends, as a share of each range: smaller steps change cross-validated
-#: scores by less than their noise. Set by hand: on eight of the problems of dfo.md (tuning) 0.05
-#: reached the level in 0.75 of the runs, 0.02 in 0.875.
+#: Resolution at which a run ends, as a share of each range.
 SEARCH_LAST_RADIUS = 2e-2
 
-#: Size of a simplex, as a share of each range, at which Nelder-Mead starts again. Set by hand:
-#: smaller steps change cross-validated scores by less than their noise.
+#: Size of a simplex, as a share of each range, at which Nelder-Mead starts again.
 SIMPLEX_SIZE = 1e-3
-#: Range of the values of a simplex, in units of the metric, at which it starts again. Set by hand.
+#: Range of the values of a simplex, in units of the metric, at which it starts again.
 SIMPLEX_RANGE = 1e-6
-#: Value of a failed point for Nelder-Mead: larger than any other, and finite, because SciPy
-#: subtracts values.
+#: Value of a failed point for Nelder-Mead.
 FAILED = float(np.finfo(np.float64).max) / 4.0
 
 

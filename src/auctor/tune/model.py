@@ -13,8 +13,7 @@ import numpy as np
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 
-#: Added to the diagonal of the interpolation system, in units of its largest entry: some tens of
-#: machine epsilons. It keeps the system solvable when points nearly coincide.
+#: Added to the diagonal of the interpolation system, in units of its largest entry.
 INTERPOLATION_RIDGE = 1e-14
 #: Interpolation error, as a share of the largest terms of the model, that debug mode accepts.
 TERM_ROUNDING = 1e-6

@@ -20,14 +20,11 @@ from auctor.tune.rules import RegionRules
 from auctor.tune.state import Request, SearchState
 from auctor.tune.step import largest_value
 
-#: Dimensions above which models are linear by default: a quadratic model of 2d + 1 points costs
-#: O((3d)^3) per evaluation, 15 ms at d = 100. Source: dfo.md (cost).
+#: Dimensions above which models are linear by default.
 LINEAR_ABOVE = 120
-#: Length of a geometry step, as a share of the distance of the member that it replaces; at most the
-#: radius. Source: Powell, The BOBYQA algorithm, 2009.
+#: Length of a geometry step, as a share of the distance of the member that it replaces.
 GEOMETRY_SHARE = 0.1
-#: Smallest singular value of the displacements, in units of the radius, of a set that spans the
-#: space. Set by hand: with a much smaller one, gradients are dominated by errors of the values.
+#: Smallest singular value of displacements, in units of the radius, that span the space.
 LEAST_SPAN = 1e-3
 
 

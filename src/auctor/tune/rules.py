@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Points of a quadratic model per dimension, at most, where a full quadratic needs too many. Set by
-#: hand; 2 and 4 change no result by 0.004. Source: dfo.md (constants).
+#: Points of a quadratic model per dimension, at most, where a full quadratic needs too many.
 POINTS_PER_DIM = 3
-#: Dimensions up to which models grow to full quadratics: 45 points at 8. With 5 the share of runs
-#: at the optimum falls from 0.97 to 0.83, and both areas by 0.02; 12 changes nothing. Source:
-#: dfo.md (constants).
+#: Dimensions up to which models grow to full quadratics. 45 points at 8.
 FULL_UP_TO = 8
-#: Distance from the centre, in radii, beyond which a member is replaced before the resolution is
-#: lowered. After BOBYQA; 1.2 changes nothing. Source: dfo.md (constants).
+#: Distance, in radii, from which members are replaced before the resolution is lowered.
 FAR_RADII = 2.0
-#: Share of the evaluations that repeats may take, at most. Set by hand: repeats estimate the noise,
-#: but cost steps.
+#: Share of the evaluations that repeats may take, at most.
 REPEAT_SHARE = 0.05
-#: Factor of the ridge of the regression, which is the variance of the noise over that of the
-#: values. Set by hand: 0 interpolates noise, a large one flattens the model.
+#: Factor of the ridge of the regression.
 RIDGE_FACTOR = 0.1
-#: A run ends if it comes this close, in units of the cube, to the end of an earlier run without a
-#: lower value: it would find the same point again. Set by hand.
+#: Distance, in units of the cube, from the end of an earlier run at which a run ends.
 SAME_END = 0.02
-#: A run is paused, and another one started elsewhere, when a level of the resolution has lowered
-#: its value by less than this share of its total decrease. Set by hand: of 60 starts on Hartmann-6
-#: (as in dfo.md, wells) 0.90 reach the minimum in 250 evaluations; 0.78 without the rule, 0.87 with
-#: 1e-9, 0.92 with 1e-7. Branin and Camelback do not depend on it.
+#: Share of the total decrease that a level must reach, or another run is started.
 SETTLED = 1e-8
 
 
@@ -74,8 +64,7 @@ class RegionRules:
     settled: float = SETTLED
 
 
-#: Rules by the names that users type. Source: Ghanbari 2019 for ratios and factors of "stepwise",
-#: Powell (BOBYQA) for those of the others. The last radii are set by hand.
+#: Rules by the names that users type.
 KINDS = {
     "smooth": RegionRules(
         accept=0.0,

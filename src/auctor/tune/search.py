@@ -28,8 +28,7 @@ from auctor.tune.space import Space
 from auctor.tune.table import ScoredParameters, cannot_win, cv_results, mean_score
 from auctor.tune.warm_starts import Starts
 
-#: Folds of a candidate that are evaluated before the others may be skipped. Set by hand: with one
-#: fold, good candidates would be dropped by chance.
+#: Folds of a candidate that are evaluated before the others may be skipped.
 FIRST_FOLDS = 2
 
 

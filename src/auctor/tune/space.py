@@ -14,13 +14,11 @@ import numpy as np
 from auctor.core.errors import DataError, DataWarning, speaks
 from auctor.core.types import FloatArray
 
-#: Tail probability that is cut off on each unbounded side of a scipy distribution, because the cube
-#: needs finite ends. Set by hand: 0 would search infinite values.
+#: Tail probability that is cut off on each unbounded side of a scipy distribution.
 TAIL = 1e-3
-#: Coordinate of a category that is chosen: half way from the threshold to the end of [0, 1]. Set by
-#: hand.
+#: Coordinate of a category that is chosen: half way from the threshold to the end of [0, 1].
 CHOSEN = 0.75
-#: Coordinate of a category that is not chosen: as far from the threshold as CHOSEN. Set by hand.
+#: Coordinate of a category that is not chosen: as far from the threshold as CHOSEN.
 OTHERS = 0.25
 #: Relative difference of a parameter from its value in the cube that counts as rounding.
 START_ACCURACY = 1e-6

@@ -8,19 +8,15 @@ from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.tune.model import Quadratic
 
-#: Newton steps, at most, for the length of the ball-constrained minimiser. Set by hand: it
-#: converges quadratically, and bisection guards it.
+#: Newton steps, at most, for the length of the ball-constrained minimiser.
 LENGTH_STEPS = 50
-#: Relative accuracy of that length. Set by hand: the radius itself is only a heuristic.
+#: Relative accuracy of that length.
 LENGTH_ACCURACY = 1e-8
-#: Rounding error of eigenvalues and gradients, as a share of the largest: thousands of times
-#: machine epsilon.
+#: Rounding error of eigenvalues and gradients, as a share of the largest.
 STEP_ROUNDING = 1e-12
-#: Decrease of the model, as a share of that of steepest descent, by which a step may be worse in
-#: debug mode. Set by hand.
+#: Decrease of a step below steepest descent's, as a share, that debug mode accepts.
 DECREASE_SLACK = 1e-6
-#: Violation of the box and the ball that debug mode accepts as a rounding error, in units of the
-#: radius.
+#: Violation of the box and the ball, in units of the radius, that debug mode accepts.
 SLACK = 1e-9
 
 

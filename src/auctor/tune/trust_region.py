@@ -10,19 +10,15 @@ from auctor.tune.model_set import ModelSet
 from auctor.tune.state import PausedRun, Request
 from auctor.tune.step import SLACK, check_step, trust_step
 
-#: Attempts to find a point in one call, at most, before a new run is started. Set by hand: more
-#: than lowering the resolution from any first radius to the last one takes.
+#: Attempts to find a point in one call, at most, before a new run is started.
 MOST_CUTS = 60
-#: Predicted decrease, as a share of the best value, that is below rounding: a few times machine
-#: epsilon.
+#: Predicted decrease, as a share of the best value, that is below rounding.
 NO_DECREASE = 1e-15
-#: Factor from one level of the resolution to the next. Source: Powell, The BOBYQA algorithm, 2009.
+#: Factor from one level of the resolution to the next. Powell, The BOBYQA algorithm, 2009.
 LEVEL_SHARE = 0.1
-#: Ratio of actual to predicted decrease up to which the radius is halved or less. Source: Powell,
-#: The BOBYQA algorithm, 2009.
+#: Ratio of actual to predicted decrease up to which the radius is halved or less.
 POOR = 0.1
-#: Radius, in units of the resolution, up to which it is set to the resolution. Source: Powell, The
-#: BOBYQA algorithm, 2009.
+#: Radius, in units of the resolution, up to which it is set to the resolution.
 NEAR_RESOLUTION = 1.5
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-#: Latest fitted models that each fold keeps as warm starts. Set by hand: most candidates are near
-#: the best so far, and a model of many columns takes memory.
+#: Latest fitted models that each fold keeps as warm starts.
 KEPT_MODELS = 4
 
 

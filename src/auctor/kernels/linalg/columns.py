@@ -225,7 +225,7 @@ def products(
 ) -> FloatArray:
     """``X[:, left].T @ diag(h) @ X[:, right]``; dense copies and BLAS from 30 % of non-zeros."""
     n = h.shape[0]
-    # Below that density (set by hand) the compiled loops over non-zeros are faster than BLAS.
+    # Below that density the compiled loops over non-zeros are faster than BLAS.
     entries = int((columns.indptr[left + 1] - columns.indptr[left]).sum())
     if entries < 0.3 * n * left.size:
         out = np.empty((left.size, right.size))

@@ -14,8 +14,7 @@ from auctor.core.rng import as_rng
 from auctor.data.matrices import join_entries
 from auctor.lab.completion.complete import Completion, check_rank, complete, read_observed
 
-#: Strengths to try, in standard deviations of the observed entries, so that the unit of the entries
-#: does not matter. Set by hand: decades from hardly any to heavy shrinkage.
+#: Strengths to try, in standard deviations of the observed entries.
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
 #: Ranks to try.
 RANKS = (1, 2, 3, 5, 8)

@@ -30,22 +30,17 @@ UNBOUNDED = 1
 #: How a solve ended: after the largest number of steps.
 OUT_OF_STEPS = 2
 
-#: Curvature, as a share of the largest diagonal entry of G, that counts as zero: a few hundred
-#: times machine epsilon. Set by hand.
+#: Curvature, as a share of the largest diagonal entry of G, that counts as zero.
 NO_CURVATURE = 1e-13
-#: Slope of a row of length one along a direction of length one that counts as zero. Rows with
-#: smaller slopes would make the working rows linearly dependent. Set by hand.
+#: Slope of a row of length one along a direction of length one that counts as zero.
 PARALLEL = 1e-10
-#: Rounding error of a multiplier, as a share of the length of the gradient. Set by hand.
+#: Rounding error of a multiplier, as a share of the length of the gradient.
 MULTIPLIER_ROUNDING = 1e-12
-#: Consecutive steps of length zero after which Bland's rule (the smallest row number) is used to
-#: leave a cycle. Set by hand.
+#: Consecutive steps of length zero after which Bland's rule.
 CYCLE_STEPS = 8
 #: Length of a step, relative to 1 + |x|, that counts as zero: a few dozen times machine epsilon.
-#: Set by hand.
 STANDSTILL = 1e-14
-#: Changes of the working set after which the factors are recomputed, so that rounding errors do not
-#: accumulate. Set by hand.
+#: Changes of the working set after which the factors are recomputed.
 REFACTOR_AFTER = 60
 
 

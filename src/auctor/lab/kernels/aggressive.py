@@ -17,7 +17,6 @@ from auctor.kernels.runtime.compiled import inline_kernel, kernel
 from auctor.kernels.streaming.rescaling import SMALL_SCALE
 
 #: Largest exponent of the exponential loss: exp(30) = 1e13 moves every row as far as is allowed.
-#: Set by hand.
 LARGEST_EXPONENT = 30.0
 
 

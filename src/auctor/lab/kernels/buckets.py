@@ -13,8 +13,7 @@ from auctor.kernels.runtime.compiled import inline_kernel, kernel
 BUCKET = 0
 #: Position in a line of ``links``: the next column of the bucket plus one.
 NEXT = 1
-#: Number of buckets. Set by hand: 64 kB of list heads; with fewer, more columns of a bucket are
-#: visited before their threshold is reached.
+#: Number of buckets.
 BUCKETS = 8192
 
 

@@ -15,11 +15,9 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.coordinate import next_random
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
-#: Halvings, at most, of the interval of the multiplier of a projection. Set by hand: more than
-#: BALL_ACCURACY needs from any start.
+#: Halvings, at most, of the interval of the multiplier of a projection.
 MOST_HALVINGS = 100
-#: Relative accuracy of the multiplier of a projection on a ball: thousands of times machine
-#: epsilon.
+#: Relative accuracy of the multiplier of a projection on a ball.
 BALL_ACCURACY = 1e-12
 
 

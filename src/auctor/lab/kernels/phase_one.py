@@ -9,8 +9,7 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Largest violation of a row of length one at a point that counts as feasible, relative to 1 + the
-#: sizes of its limit and of its terms: above rounding errors, below the tolerances of KKT tests.
+#: Largest violation of a row of length one at a feasible point, relative to its terms.
 FEASIBLE = 1e-11
 
 

@@ -83,11 +83,9 @@ class Saddle(IntEnum):
     REACH = 27
 
 
-#: Probability delta with which the bound on alpha of a stage may fail. Source: the authors' code of
-#: Fsauc (Liu, Zhang, Chen, Wang, Yang, 2018).
+#: Probability delta with which the bound on alpha of a stage may fail.
 ALPHA_RISK = 0.1
-#: Rows from which a single row may be reported as an outlier. Set by hand: with fewer, one row of
-#: half the squared length is common.
+#: Rows from which a single row may be reported as an outlier.
 OUTLIER_ROWS = 100
 
 

@@ -73,8 +73,7 @@ class Lazy(IntEnum):
     FINENESS = 19
 
 
-#: Largest step size, in units of one over the squared length of a row. The curvature of a row is at
-#: most 2 |x|^2, so it is half the step that reaches the minimum along the row. Set by hand.
+#: Largest step size, in units of one over the squared length of a row.
 LARGEST_STEP = 0.25
 
 

@@ -32,13 +32,11 @@ from auctor.lab.kernels.spam import (
     write_back,
 )
 
-#: Cumulative threshold, in units of weights, above which it is applied to the columns and reset:
-#: differences of large numbers would lose digits. Set by hand.
+#: Cumulative threshold, in units of weights, above which it is applied to the columns and reset.
 LARGE = 1e3
-#: Entries read per column after which all columns are swept: the sweep then costs about as much as
-#: reading them did. Set by hand.
+#: Entries read per column after which all columns are swept.
 SWEEP = 1.4
-#: Smallest number of steps between two sweeps. Set by hand; it matters for a few columns only.
+#: Smallest number of steps between two sweeps.
 LEAST_STEPS = 64.0
 
 

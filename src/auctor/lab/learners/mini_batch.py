@@ -19,10 +19,9 @@ from auctor.streaming.state import all_between, require_that
 AXES = {"contrast": (0,), "squares": (0, 1), "kept": (2,)}
 #: Arrays of the state in the order of the kernel's arguments.
 NAMES = ("kept", "kept_weight", "seen", "mass", "contrast", "squares", "random")
-#: Sweeps of coordinate descent, at most. Set by hand, far above what `VIOLATION_SHARE` needs.
+#: Sweeps of coordinate descent, at most.
 MOST_SWEEPS = 10_000
-#: Violation of the optimality conditions at which coordinate descent stops, relative to the largest
-#: gradient at zero. Set by hand: close to rounding errors, because the problem is small.
+#: Violation at which coordinate descent stops, as a share of the largest gradient at zero.
 VIOLATION_SHARE = 1e-10
 
 

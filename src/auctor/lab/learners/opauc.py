@@ -21,8 +21,7 @@ AXES = {
     "average": (0,),
     "squares": (0,),
 }
-#: Rows from which a single dominating row is reported as an outlier. Set by hand: among a few rows
-#: one may well have half of the squared norms.
+#: Rows from which a single dominating row is reported as an outlier.
 OUTLIER_ROWS = 100
 
 

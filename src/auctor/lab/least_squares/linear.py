@@ -18,8 +18,7 @@ from auctor.lab.qp import QuadraticProgram
 from auctor.lab.qp import solve as solve_program
 from auctor.lab.qp.solver import settled
 
-#: Machine epsilon: singular values, or pivots of a QR factorisation, below this times the larger
-#: dimension times the largest count as zero, as in `numpy.linalg.matrix_rank`.
+#: Singular values or pivots below this times the size times the largest count as zero.
 RANK_SHARE = float(np.finfo(np.float64).eps)
 
 

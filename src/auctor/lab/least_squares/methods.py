@@ -20,17 +20,13 @@ from auctor.solvers.line_search import first_accepted, sizes
 LINE_SEARCH_TRIALS = 306
 #: Length of a step, relative to x, that is rounding error: machine epsilon.
 STEP_ROUNDING = float(np.finfo(np.float64).eps)
-#: Ratio of the actual to the predicted decrease below which the trust region shrinks. Source:
-#: Nocedal and Wright, Numerical optimization, algorithm 4.1.
+#: Ratio of the actual to the predicted decrease below which the trust region shrinks.
 BAD = 0.25
-#: Ratio of the actual to the predicted decrease above which the trust region grows, if the step is
-#: at its edge. Source: Nocedal and Wright, Numerical optimization, algorithm 4.1.
+#: Ratio of the actual to the predicted decrease above which the trust region grows.
 GOOD = 0.75
-#: Factor on the radius when the trust region shrinks. Source: Nocedal and Wright, Numerical
-#: optimization, algorithm 4.1.
+#: Factor on the radius when the trust region shrinks.
 SMALLER = 0.25
-#: Factor on the radius when the trust region grows. Source: Nocedal and Wright, Numerical
-#: optimization, algorithm 4.1.
+#: Factor on the radius when the trust region grows.
 LARGER = 2.0
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.lab.least_squares.linear import RANK_SHARE
 
-#: Largest difference of the length of a step from the radius, as a share of the radius, tighter
-#: bounds do not change iteration counts. Source: More (1978) and the errata of the lecture notes.
+#: Largest difference of the length of a step from the radius, as a share of the radius.
 RADIUS_SHARE = 1e-3
-#: Most Newton steps on the secular equation. Four are usual; set by hand.
+#: Most Newton steps on the secular equation. Four are usual.
 MOST_STEPS = 50
 
 

@@ -14,8 +14,7 @@ from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 
-#: Eigenvalues of the kernel between landmarks below this share of the largest are dropped: a few
-#: thousand times machine epsilon, their eigenvectors are mostly rounding error.
+#: Eigenvalues of the kernel between landmarks below this share of the largest are dropped.
 RANK_SHARE = 1e-12
 
 

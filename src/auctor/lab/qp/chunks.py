@@ -11,8 +11,7 @@ from auctor.core.errors import DataError, speaks_as
 from auctor.core.rng import as_rng
 from auctor.lab.qp.margin import Margin, hard_margin, soft_margin
 
-#: Most rounds over the rows. A round that adds no row ends the solve, usually after fewer than ten;
-#: set by hand as a guard against cycling by rounding errors.
+#: Most rounds over the rows. A round that adds no row ends the solve, usually after fewer than ten.
 MOST_ROUNDS = 1000
 
 

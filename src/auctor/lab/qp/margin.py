@@ -25,8 +25,7 @@ from auctor.lab.qp.solver import QpStatus, settled, solve
 
 Form = Literal["primal", "dual"]
 
-#: Multiplier, as a share of the largest, above which a row counts as a support vector: far above
-#: the rounding error of a multiplier that is zero.
+#: Multiplier, as a share of the largest, above which a row counts as a support vector.
 SUPPORT = 1e-8
 
 

@@ -13,14 +13,11 @@ from auctor.core.checks import check_matrix, check_vector
 from auctor.core.errors import DataError, speaks_as, speaks_for_itself
 from auctor.core.types import FloatArray
 
-#: Negative eigenvalue of G, as a share of the largest in absolute value, up to which it counts as
-#: zero: above the rounding error of products such as X'X.
+#: Negative eigenvalue of G, as a share of the largest, up to which it counts as zero.
 NEGATIVE_SHARE = 1e-10
-#: Smallest reciprocal condition number for which G counts as positive definite: a few thousand
-#: times machine epsilon, below which G may be singular up to rounding error.
+#: Smallest reciprocal condition number for which G counts as positive definite.
 SMALLEST_RECIPROCAL = 1e-12
-#: Difference between G and its transpose, as a share of its largest entry, up to which G counts as
-#: symmetric: above the rounding error of products.
+#: Difference between G and its transpose, as a share of its largest entry, that is rounding.
 ASYMMETRY = 1e-10
 
 

@@ -16,16 +16,12 @@ from auctor.lab.kernels.active_set import OPTIMAL, UNBOUNDED, active_set
 from auctor.lab.kernels.phase_one import FEASIBLE, shortfall, unit_rows, with_shortfall
 from auctor.lab.qp.program import KktResidual, QuadraticProgram, kkt_residual
 
-#: Most changes of the working set per variable and constraint. Set by hand: active-set methods
-#: usually need fewer than two, but the worst case is exponential.
+#: Most changes of the working set per variable and constraint.
 STEPS_EACH = 20
-#: Penalty of a unit of constraint violation in phase 1, in units of the objective's gradient. It
-#: must exceed the sum of the multipliers; if it does not, the linear program of phase 1 is solved
-#: too. Set by hand: much larger ones lose digits of the objective.
+#: Penalty of a unit of constraint violation in phase 1, in units of the objective's gradient.
 PRICE = 1e3
 
 #: 1 / sqrt(2): factor by which a row of length 1 is scaled after an entry of size 1 is appended.
-#: Rounded to a double.
 ROOT_HALF = 0.5**0.5
 
 

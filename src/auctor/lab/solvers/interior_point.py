@@ -23,14 +23,11 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, sizes
 from auctor.solvers.specs import spec_of
 
-#: Least share of the decrease predicted by the slope. Source: Koh, Kim, Boyd, 2007 (alpha).
+#: Least share of the decrease predicted by the slope. Koh, Kim, Boyd, 2007 (alpha).
 SUFFICIENT = 0.01
-#: Step length from which the barrier weight is reduced; a full Newton step has length 1. Source:
-#: constants.md: 0.125 takes 1.55 times the passes (1 case), 0.875 takes 1.33 times the passes (2
-#: cases).
+#: Step length from which the barrier weight is reduced; a full Newton step has length 1.
 LONG_STEP = 0.5
-#: Ridge added to unpenalised columns in the Woodbury system, relative to their curvature. Set by
-#: hand; no case of constants.md reads it.
+#: Ridge added to unpenalised columns in the Woodbury system, relative to their curvature.
 FREE_RIDGE = 1e-6
 #: Least barrier weight, as a share of the objective: far below its rounding error.
 LEAST_BARRIER = 1e-18

@@ -17,7 +17,7 @@ from auctor.solvers.lbfgs import Memory
 from auctor.solvers.line_search import Ray, backtrack
 from auctor.solvers.smooth.conjugate import truncated_cg
 
-#: Factor on a step that was too long. Set by hand.
+#: Factor on a step that was too long.
 STEP_DECREASE = 0.9
 
 

@@ -20,7 +20,7 @@ from auctor.problem import Problem
 from auctor.problem.needs import Need
 from auctor.solvers.base import STALL_STEPS, State
 
-#: Batches in one pass over the data by default. Set by hand.
+#: Batches in one pass over the data by default.
 BATCHES = 100
 
 

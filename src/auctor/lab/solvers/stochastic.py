@@ -19,18 +19,13 @@ from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.lbfgs import Memory
 
-#: Exponents of the step sizes ``unit 4^k`` that a range test tries; the unit is one over the mean
-#: squared row length.
+#: Exponents k of the step sizes ``4^k`` over the mean squared row length of a range test.
 RANGE = range(-4, 6)
-#: Most batches per trial of the range test. Source: constants.md: 10 and 40 both take fewer passes
-#: (2 cases), by the chance of other draws.
+#: Most batches per trial of the range test.
 RANGE_BATCHES = 20
-#: Factor on the step size after an epoch of full batches that lowered the objective (the "bold
-#: driver" rule). Source: constants.md: 1.05 takes 0.89 times the CPU seconds (4 cases), 1.8 takes
-#: 1.52 times the passes and 1.32 times the CPU seconds (4 cases).
+#: Factor on the step size after an epoch of full batches that lowered the objective.
 BOLD = 1.2
-#: Step size, relative to the first, below which the solver has stalled. Set by hand; constants.md:
-#: insensitive from 1e-14 to 1e-10.
+#: Step size, relative to the first, below which the solver has stalled.
 LEAST_STEP = 1e-12
 
 

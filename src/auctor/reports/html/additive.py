@@ -10,9 +10,9 @@ from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.svg import WIDTH, Axis, Frame, document, range_axis
 from auctor.reports.text import short
 
-#: Height of the density below a curve, as a share of the drawing. Set by hand.
+#: Height of the density below a curve, as a share of the drawing.
 DENSITY = 0.15
-#: Largest number of bars for the parts of a score; the last is the sum of the rest. Set by hand.
+#: Largest number of bars for the parts of a score; the last is the sum of the rest.
 MOST_PARTS = 10
 
 

@@ -31,7 +31,7 @@ from auctor.reports.text import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: Largest number of columns of the data that are listed. It bounds the page's size. Set by hand.
+#: Largest number of columns of the data that are listed. It bounds the page's size.
 MAX_COLUMNS = 200
 
 

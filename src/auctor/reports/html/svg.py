@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from auctor.core.markup import Markup, element, lines
 
-# Sizes are in units of the drawing's view box, which the style sheet scales. All are set by hand.
+# Sizes are in units of the drawing's view box, which the style sheet scales.
 #: Width of a chart.
 WIDTH = 360
 #: Height of a chart.

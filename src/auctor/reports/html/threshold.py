@@ -16,7 +16,7 @@ EXPORTED = (
     "threshold", "true_positives", "false_positives", "false_negatives", "true_negatives",
     "precision", "recall", "fbeta", "false_positive_rate", "flagged", "cost",
 )  # fmt: skip
-#: Largest number of rows of the table of thresholds in the page. Set by hand: about one screen.
+#: Largest number of rows of the table of thresholds in the page.
 MAX_ROWS = 20
 
 
