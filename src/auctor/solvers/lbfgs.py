@@ -280,8 +280,10 @@ class Lbfgs:
     def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
         """One quasi-Newton direction and line search; clears the memory if the search fails."""
         point, memory = state.point, state.memory
+        # Descent direction.
         gradient = problem.total_gradient(point)
         direction = self._direction(memory, gradient)
+        # Step size.
         scaled = memory.count or self.metric is not None
         # Without any scale, the first trial moves w by 1 in the l1 norm.
         first = 1.0 if scaled else 1.0 / max(SMALLEST_DIVISOR, float(np.abs(gradient).sum()))
@@ -291,6 +293,7 @@ class Lbfgs:
             memory.clear()
             return LbfgsState(point, memory, stalled=exhausted)
         new = trial.with_best_intercept()
+        # Curvature pair of the step.
         new_gradient = problem.total_gradient(new)
         step = new.w - point.w
         if self.metric is not None:

@@ -261,6 +261,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
     low, high = start, None
     best: _Bound | None = None
     for _ in range(MOST_BRACKETED):
+        # A trial: done if it meets both conditions.
         trial = ray.at(step)
         new = _Bound(step, trial.value, trial.slope)
         decreased = new.value <= start.value + ARMIJO * step * start.slope
@@ -269,6 +270,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
         del trial
         if decreased and (best is None or new.value < best.value):
             best = new
+        # The bracket shrinks to the part with the minimum.
         if not decreased or new.value > low.value or new.slope >= 0.0:
             high = new
         else:
@@ -276,6 +278,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
         if high is None:  # no bracket yet: extrapolate
             step *= EXPAND
             continue
+        # Next trial inside the bracket, by interpolation.
         width = high.step - low.step
         if width <= ROUNDING * high.step:
             break

@@ -198,6 +198,7 @@ def free_step(
             residual[m] = (p[i] * slope - u[i]) * (t + bend / p[i])
             m += 1
     rows, residual = rows[:m], residual[:m]
+    # Diagonal of the system.
     uphill = residual.copy()
     size = np.empty(m)
     for r in range(m):

@@ -178,6 +178,7 @@ def maximise(
     With ``size`` 0 it starts from the best single entry. Stops when no entry's slope exceeds the
     weighted mean slope by more than ``tol``, which then bounds the distance to the maximum.
     """
+    # Start at the best single entry.
     if size == 0:
         first = 0
         for i in range(1, n):
@@ -189,6 +190,7 @@ def maximise(
         size = 1
     value = -math.inf
     for _ in range(10 * n + EXTRA_STEPS):
+        # Maximum on the face of the active entries.
         size = _maximise_on_face(G, b, shift, tol, a, active, size, L)
         # Rounding: scale the weights back to sum 1.
         total = 0.0
@@ -196,6 +198,7 @@ def maximise(
             total += a[active[k]]
         for k in range(size):
             a[active[k]] /= total
+        # Slopes of all entries.
         slope = np.empty(n)
         level = linear = 0.0
         for i in range(n):
@@ -214,6 +217,7 @@ def maximise(
             excess = slope[i] - level - max(tol, _noise(G, b, reach, i))
             if not inside[i] and excess > best:
                 best, new = excess, i
+        # Stop if no entry joins, or nothing was gained.
         reached = 0.5 * (level + linear)
         if new < 0 or not reached > value:
             break

@@ -103,6 +103,7 @@ def hinge_windows(
                 sum2 += q[first] * z * z
             if low.shape[0] > 0:
                 low[i], high[i] = first, last
+            # Slope and value of the row against all of the other class.
             rise = value = 0.0
             if last < end:
                 rise = mass

@@ -301,6 +301,7 @@ def descend_residual(
                 work += indptr[j + 1] - indptr[j]
                 # slope = x_j . q, q = gradient + h * (X d), less the part of the intercept.
                 slope[k - low] = column_dot(indptr, indices, values, j, q) - shift * hx[k]
+            # Minimiser of the block.
             new = trial[: high - low]
             moved = minimise_block(
                 slope[: high - low],

@@ -257,6 +257,7 @@ def descend_rows(
         average[2] += (size - average[2]) / now
         mass[side] += scaled_weight
         set_units(mass, average, latest[0], units)
+        # Step sizes of the learners, and how their scores are mixed.
         rate[:] = 0.0
         if mass[1 - side] > 0.0 and units[2] > 0.0:
             share = mass[side] / (mass[0] + mass[1])
@@ -280,6 +281,7 @@ def descend_rows(
                 drift = min(1.0, CONSTANT_RATE * part / math.sqrt(units[2]))
                 constant[k] += y[i] * drift * min(1.0, slack)
 
+        # Steps.
         for a in range(start, stop):
             line, x = table[indices[a]], float(values[a])
             # w <- w + rate x for the plain learners, and x / sqrt(sum x^2) for the adaptive ones.

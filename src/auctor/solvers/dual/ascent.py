@@ -161,6 +161,7 @@ class DualCoordinateAscent:
         move.
         """
         spec = spec_of(problem)
+        # Sweeps over the rows.
         if self.blocks == 1 or spec.l1.any():
             state = self._sweeps(problem, state, spec)
         else:
@@ -177,12 +178,14 @@ class DualCoordinateAscent:
         # Short rows: the first steps make 1, then 2 sweeps' worth of visits, later ones WORK.
         short = float(state.distinct.share @ state.q) <= SHORT_ROWS
         due = (min(WORK, 1 + state.checks) if short else WORK) * state.work.order.size
+        # Exact steps row by row.
         active, visits = self._kernel(problem, state)(
             state.q, *_flat(spec), state.work.order, state.active, max(1, self.shrinking), due,
             self.shrinking > 0, state.work.u, state.work.v, state.work.w, intercept, state.spread,
             state.work.random[:1],
         )  # fmt: skip
         problem.counts.passes += 2.0 * visits / state.work.order.size
+        # Conjugate gradients on the rows that are free, if they are few.
         if self._polishes(problem, state, spec, active):
             loss, target = COMPILED.of(problem.loss), problem.data.target
             # Squared residual, as a share of the first, that ends the conjugate gradients early.
@@ -247,6 +250,7 @@ class DualCoordinateAscent:
         """Evaluate primal and dual point in one pass, and reactivate rows that may move."""
         before = state.point.scores
         point = problem.evaluate(problem.join(state.work.w, state.centre))
+        # Reactivate rows whose dual variable may move.
         loss = COMPILED.of(problem.loss)
         active = state.work.order.size
         if self.shrinking > 0 and loss.closed_prox:

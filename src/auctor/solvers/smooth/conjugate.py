@@ -112,6 +112,7 @@ def conjugate_gradient(
             return CgSolution(x, r, CgStatus.CONVERGED, done, direction)
         if done < reorthogonalise:
             kept[:, done] = r / math.sqrt(rz), z / math.sqrt(rz)
+        # Curvature along the direction.
         product = matvec(direction)
         curve = float(direction @ product)
         if not curve > 0.0 or not math.isfinite(rz / curve):
@@ -122,6 +123,7 @@ def conjugate_gradient(
         if done < reorthogonalise:  # r_i.z_j = 0 for j < i, in exact arithmetic
             residuals, dual = kept[:, : done + 1]
             r -= (dual @ r) @ residuals
+        # Next conjugate direction.
         z = inverse(r)
         previous, rz = rz, float(r @ z)
         direction = z + (rz / previous) * direction

@@ -81,6 +81,7 @@ class Newton:
     def step(self, problem: Problem, state: NewtonState) -> NewtonState:
         """One trust-region step."""
         point = state.point
+        # Descent direction, by conjugate gradients.
         gradient = problem.total_gradient(point)
         cut = self._solve(problem, state, gradient)
         # Decrease of the model: -g.p - p.Hp/2, with H p = -g - residual.
@@ -90,6 +91,7 @@ class Newton:
             return self._moved(
                 problem, replace(state, damping=0.0), wolfe(Ray(problem, point, -gradient))
             )
+        # Step size.
         ray = Ray(problem, point, cut.step)
         full = ray.at(1.0)
         if predicted <= ROUNDING * abs(point.value):

@@ -108,10 +108,13 @@ class BlockCoordinateDescent:
         violation = block_violation(spec, point)
         if not violation.any():
             return replace(state, stalled=True)
+        # Working set.
         working = WorkingSet.of(spec, self._working_set(problem, spec, point, violation))
+        # Descent direction: sweeps over the blocks of the model.
         inner, shared = self._model(problem, state, working)
         tol = state.fraction * float(violation[working.blocks].max())
         sweeps = inner.run(self.max_sweeps, tol)
+        # Step size.
         found = self._search(problem, point, working, inner)
         if found is None:
             # No step was found: solve the next model more accurately, or stop.

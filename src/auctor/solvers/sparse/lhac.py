@@ -189,8 +189,10 @@ class Lhac:
     def step(self, problem: Problem, state: LhacState) -> LhacState:
         """Choose the free coordinates, minimise the model over them, and test the step."""
         point, pairs, k = state.point, state.pairs, state.iteration + 1
+        # Working set, and the model of the loss on it.
         index, greedy = self._free_set(state)
         model = Subproblem.at(point, pairs, state.spec, index)
+        # Descent direction and step size: a model that fails is made harder.
         done = descend(
             problem,
             point,
@@ -206,6 +208,7 @@ class Lhac:
             exhausted = not pairs.count and not greedy
             pairs.clear()
             return replace(state, streak=STREAK, stalled=exhausted)
+        # Scale of the next model.
         streak = state.streak + 1 if greedy else 0
         # Only clear decreases count: tiny ones may pass the test by rounding.
         clear = point.value - done.point.value > CLEAR_DECREASE * abs(point.value)

@@ -133,6 +133,7 @@ class Fista:
             source = extrapolate(problem, x, before, momentum)
             return Extrapolated(t, momentum, source, proximal_step(problem, source, step))
 
+        # Step size.
         found = first_accepted(
             trial, lambda _, one: one.point is not None, sizes(state.length, self.shrink)
         )
@@ -142,6 +143,7 @@ class Fista:
         assert new is not None
         if np.array_equal(new.w, x.w) and momentum == 0.0:
             return FistaState(x, x, 0.0, step, dual=source, stalled=True)
+        # Restart where the momentum points uphill.
         if self.restart and float((source.w - new.w) @ (new.w - x.w)) > 0.0:
             t = 0.0
         return FistaState(new, x, t, step * self.growth, dual=source)

@@ -154,16 +154,20 @@ class ProximalNewton:
     def step(self, problem: Problem, state: ProximalNewtonState) -> ProximalNewtonState:
         """One quadratic model, its approximate minimiser, and one line search."""
         point = state.point
+        # Working set.
         violation = violations(point)
         chosen = self._working_set(problem, point, violation)
         # A Hessian over the working set if it is small or dense; otherwise residual updates.
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
         by_matrix = few or (dense and chosen.size <= GRAM_COLUMNS) or _only_matrices(problem)
+        # Descent direction.
         model_step = self._by_matrix if by_matrix else self._by_columns
         found, state = model_step(problem, state, violation, chosen)
+        # Step size.
         new = composite(problem, point, found.direction, found.change, sigma=self.sigma)
         if new is None:
             return _after_failure(state, by_matrix, violation)
+        # Intercept, and what the step says about the model.
         new = self._stored(problem, problem.with_best_intercept(new))
         if by_matrix:
             state = _without_poor_model(problem, state, new, violation)
@@ -264,6 +268,7 @@ class ProximalNewton:
         proven[candidates] = proven_zero(problem, point, spec, store, candidates)
         chosen = chosen[~(at_zero & proven[chosen])]
         tol = min(state.inner_tol, ROUGHEST_ACCURACY * float(violation.sum()))
+        # Descent direction: sweeps over the working set.
         found = descend(
             problem, point, spec, store, chosen,
             max_sweeps=self.max_sweeps, tol=tol, random=state.random,

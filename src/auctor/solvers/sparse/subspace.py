@@ -134,7 +134,9 @@ class SubspaceNewton:
         violation = violations(point)
         if not violation.any():
             return replace(state, stalled=True)
+        # Working set.
         part = self._part(problem, point, violation)
+        # Moves on the working set until its violation has fallen far enough.
         x = start = part.enter(point)
         now = float(np.linalg.norm(violation[part.chosen]))
         accuracy = state.fraction * now
@@ -147,11 +149,13 @@ class SubspaceNewton:
             x, now = new, left
             if left <= accuracy:
                 break
+        # Work on the smaller problem, in passes over all data.
         part_counts, total = part.problem.counts, problem.counts
         if part_counts is not total:
             share = part.problem.n_entries / max(1, problem.n_entries)
             total.passes += share * part_counts.passes
             total.evaluations += part_counts.evaluations
+        # No progress: solve the next working set more accurately, or stop.
         if x is start:
             tight = state.fraction < FINEST_FRACTION
             fraction = FRACTION_DECREASE * state.fraction
@@ -208,6 +212,7 @@ class SubspaceNewton:
             kernels.tree_hessian_product(coef, v, *spec, local.norm, local.pull, damping, out)
             return out * where
 
+        # Descent direction.
         found = truncated_cg(
             product,
             gradient * where,
@@ -217,6 +222,7 @@ class SubspaceNewton:
         )
         if not found.step.any():
             return y, damping
+        # Step size, with the groups that the step reverses set to zero.
         moved = problem.score_change(found.step)
         less = DAMPING_DECREASE * damping if damping > LEAST_DAMPING else 0.0
         more = min(1.0, max(damping / DAMPING_DECREASE, FIRST_DAMPING))
