@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from auctor.additive.bins import MAX_VALUE_CODES, Bins, bin_column
-from auctor.additive.parameters import curve_penalty, screen_pairs
+from auctor.additive.bins import MAX_VALUE_CODES, Bins, bin_column, bin_levels, groups_of
+from auctor.additive.parameters import curve_penalty
 
 
 def test_few_distinct_values_keep_a_bin_each():
@@ -58,13 +58,48 @@ def test_constant_and_empty_columns_have_nothing_to_learn(values):
     assert bins.codes(np.array([1.0, np.nan])).max() <= 1
 
 
-def test_missing_values_have_a_weight_of_their_own():
-    bins = Bins.of(np.array([[1.0], [2.0], [np.nan], [3.0]] * 20))
-    table = bins.tables(np.arange(1.0, bins.n_params + 1))[0]
-    assert table[0] == bins.n_params
-    never = Bins.of(np.array([[1.0], [2.0], [3.0]] * 20))
-    table = never.tables(np.ones(never.n_params))[0]
-    assert table[0] == pytest.approx(table[1:].mean())
+def test_heavy_values_stand_alone_and_the_rest_is_cut_by_weight():
+    rng = np.random.default_rng(0)
+    spike = np.concatenate([np.full(300, 0.5), np.full(120, 7.0), rng.uniform(0, 9, size=4000)])
+    bins = bin_column(spike, None, 64)
+    inside = np.digitize(spike, bins.edges, right=True)
+    for value in (0.5, 7.0):
+        (group,) = np.unique(inside[spike == value])
+        assert (spike[inside == group] == value).all()
+    sizes = np.bincount(inside)
+    assert np.quantile(sizes, 0.1) / np.quantile(sizes, 0.7) > 0.4
+
+
+@pytest.mark.parametrize("most", [2, 16, 64, 254])
+def test_groups_are_never_more_than_a_byte_holds(most):
+    rng = np.random.default_rng(most)
+    for _ in range(20):
+        amount = rng.pareto(0.5, size=int(rng.integers(3, 2000))) + 1e-9
+        group = groups_of(amount, most)
+        assert group[0] == 0
+        assert set(np.diff(group)) <= {0, 1}
+        assert group[-1] < 254
+        heavy = np.flatnonzero(amount >= amount.sum() / 4)
+        assert all((group == group[k]).sum() == 1 for k in heavy if most >= 16)
+
+
+def test_levels_of_categories_are_codes_and_rare_ones_share_one():
+    values = np.repeat([3.0, 5.0, 8.0, 9.0, np.nan], [10, 7, 2, 1, 4])
+    bins = bin_levels(values, None)
+    np.testing.assert_array_equal(bins.values, [3.0, 5.0])
+    np.testing.assert_array_equal(
+        bins.codes(np.array([3.0, 5.0, 8.0, 9.0, 77.0, -1.0, np.nan])), [1, 2, 3, 3, 3, 3, 0]
+    )
+    np.testing.assert_allclose(bins.share * 24, [4, 10, 7, 3])
+
+
+def test_more_levels_than_codes_are_pooled_by_frequency():
+    values = np.repeat(np.arange(400.0), np.arange(400) % 20 + 5)
+    bins = bin_levels(values, None)
+    assert bins.values.size == 254
+    assert bins.size == 256
+    kept = np.isin(np.arange(400), bins.values)
+    assert (np.arange(400) % 20)[kept].min() >= (np.arange(400) % 20)[~kept].max()
 
 
 def test_sparse_and_dense_tables_get_the_same_codes():
@@ -83,17 +118,7 @@ def test_signs_are_bounds_of_lines_and_jumps_but_not_of_missing_values():
     X = np.random.default_rng(5).normal(size=(300, 2))
     X[::7] = np.nan
     bins = Bins.of(X, n_bins=4)
-    spec = curve_penalty("fused", bins, np.array([1, -1])).separable(bins.n_params)
+    spec = curve_penalty("fused", bins, np.array([1, -1])).separable(10)
     np.testing.assert_array_equal(spec.lower[:5], [0.0, 0.0, 0.0, 0.0, -np.inf])
     np.testing.assert_array_equal(spec.upper[5:], [0.0, 0.0, 0.0, 0.0, np.inf])
     assert (spec.l1 > 0.0).all()
-
-
-def test_the_pair_that_matters_is_found():
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(2000, 5))
-    pull = X[:, 1] * X[:, 3] + 0.1 * rng.normal(size=2000)
-    bins = Bins.of(X)
-    (pair,) = screen_pairs(bins, bins.codes(X), pull[:, None], 1, np.arange(5), None)
-    assert (pair.first, pair.second) == (1, 3)
-    assert pair.share.sum() == pytest.approx(1.0)

@@ -18,13 +18,15 @@ def fitted():
     X = rng.normal(size=(400, 3))
     X[rng.random((400, 3)) < 0.05] = np.nan
     y = np.nan_to_num(X[:, 0] + X[:, 0] * X[:, 1]) + 0.3 * rng.normal(size=400) > 0.5
-    model = AdditiveClassifier("log_loss", strength=3e-3, interactions=1, monotone={2: 1})
+    model = AdditiveClassifier(
+        "log_loss", strength=3e-3, members=3, interactions=1, monotone={2: 1}
+    )
     return model.fit(X, y), X, y
 
 
 def test_the_curve_that_matters_comes_first(fitted):
-    model, X, y = fitted
-    bands = model.curve_bands(X, y, repeats=4)
+    model, _X, _y = fitted
+    bands = model.curve_bands()
     first, *rest = column_curves(model, bands)
     assert first.name == "x0"
     assert first.missing is not None
@@ -36,10 +38,10 @@ def test_the_curve_that_matters_comes_first(fitted):
 
 def test_everything_can_be_drawn(fitted):
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    model, X, y = fitted
+    model, _X, _y = fitted
     (found,) = pair_maps(model)
     assert found.level.shape == tuple(starts.size for starts in found.starts)
-    curve = column_curves(model, model.curve_bands(X, y, repeats=2))[0]
+    curve = column_curves(model, model.curve_bands())[0]
     figure, axes = pyplot.subplots(1, 2)
     draw_term(curve, axes[0])
     draw_term(found, axes[1])
@@ -73,8 +75,7 @@ def test_the_density_is_rows_per_unit(fitted):
 def test_notebooks_and_matplotlib_show_everything(fitted):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pytest.importorskip("jinja2")
-    model, X, y = fitted
-    model.curve_bands(X, y, repeats=2)
+    model, X, _y = fitted
     shown = curve_pictures(model, X, rows=[0, 3])
     columns, pairs, rows = map(len, shown.info)
     assert (columns, pairs, rows) == (len(column_curves(model)), 1, 2)

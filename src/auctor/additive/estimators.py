@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.additive.bands import classifier_samples, regressor_samples
 from auctor.additive.curves import CurveEstimator
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
-from auctor.additive.parameters import AdditiveParameters, AdditiveRegressorParameters
+from auctor.additive.parameters import (
+    AdditiveParameters,
+    AdditiveRegressorParameters,
+    log_loss_trained,
+)
 from auctor.additive.rounding import JUDGED_ROWS, RoundingJudge
 from auctor.additive.scorecard import Scorecard, card_points, make_scorecard
 from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, Target
-from auctor.fit.parameters import parameters_of
-from auctor.fit.targets import Rows, known_labels
+from auctor.fit.targets import Rows
 from auctor.fit.train_model import FitOptions
 from auctor.linear.classifier import MetricClassifier
 from auctor.linear.fit_warnings import issue_warnings
@@ -28,46 +29,56 @@ from auctor.linear.search import splits_of
 
 @dataclass(eq=False, repr=False)
 class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
-    """Classifier with a curve for each column, trained on the metric that you report.
+    """Classifier with a curve for each column and maps of pairs, for the metric that you report.
 
-    The score of a row is a sum of curves, one for each column: a straight line plus jumps between
-    bins, and a constant for missing values. A strong penalty leaves straight lines, a weaker one
-    adds jumps. The model is linear in the slopes and jumps, so that it has all that
-    `MetricClassifier` has: all metrics, weights, groups and certified gaps.
+    The score of a row is a sum of curves, one for each column, and of maps, one for each of some
+    pairs of columns. A curve is a straight line plus jumps between bins, and a constant for missing
+    values. Each member of the model is the solution of one convex problem on the rows of all folds
+    but one, with a certified gap; the model is the mean of the members. The rows that a member
+    leaves out choose the strengths and the threshold, say whether pairs help, and give an honest
+    estimate of the metric.
 
     Parameters
     ----------
     metric : str or loss object
-        As in `MetricClassifier`.
-    n_bins : int in [2, 254]
-        Bins of a column, by quantiles of its weighted values; a column with fewer distinct values
-        has one bin per value. Values outside the training range fall into the first or last bin.
+        What is reported, as in `MetricClassifier`: it decides the threshold and `score_oof_`. A
+        loss object is minimised itself.
+    surrogate : str
+        The loss that is minimised. "auto" is the log-loss, jointly for several classes, so that
+        scores are log-odds; other surrogates are those of `MetricClassifier`.
+    interactions : "auto", int >= 0, or list of pairs
+        The pairs of columns: at most three per column, if they lower the loss of held-out rows; the
+        best ones of a number; or pairs of names or numbers. Monotone columns are not paired.
+    exclude : list of pairs, optional
+        Pairs that the model must not have.
+    members : int >= 1
+        Number of members. With 1 the model is one certified optimum on all rows, and folds only
+        choose the strengths.
+    monotone : dict, optional
+        Direction of columns by name or number, ``{"age": 1, "income": -1}``; or one of -1, 0 and 1
+        per column. 1 means that the score of the positive class never falls as the value grows, -1
+        that it never rises. Two classes only.
+    categorical : "auto" or list of columns
+        Columns whose numbers stand for levels of a category, each with an effect of its own. Levels
+        with fewer than five rows, and unknown ones, share one effect.
+    n_bins : int in [2, 254], optional
+        Bins of a column: a value that alone has ``1 / n_bins`` of the weight has its own bin, the
+        others are cut by equal weight. By default 64 below 5,000 rows, and 128 from there on.
+        Values outside the training range fall into the first or last bin.
     penalty : {"fused", "group", "smooth"}
         "fused" is the l1 norm of the jumps, the total variation of a curve, which leaves few jumps;
         lines have a small l1 weight and a ridge. "group" drops whole columns. "smooth" is a ridge
         on the jumps.
     strength : "auto" or float >= 0
-        Multiplier of the penalty. "auto" picks it by the metric on ``cv`` folds.
-    monotone : dict, optional
-        Direction of columns by name or number, ``{"age": 1, "income": -1}``; or one of -1, 0 and 1
-        per column. 1 means that the score of the positive class never falls as the value grows, -1
-        that it never rises. Two classes only.
-    interactions : int >= 0
-        Number of pairs of columns to add: those that would lower the loss most. Monotone columns
-        are not paired. With "auto" the strength is picked before pairs are added.
+        Multiplier of that penalty. "auto" is the one of least loss on held-out rows.
     n_strengths : int
         Number of strengths that "auto" tries.
-    cv : int >= 2, splitter or iterable of (train, test) rows
-        Folds for "auto".
+    cv : int >= 2, splitter or iterable of (train, test) rows, optional
+        Folds of the members; a number is used with one member only.
     rule : {"best", "one_standard_error"}
         As in `MetricClassifierCV`.
-    surrogate : str
-        As in `MetricClassifier`, except that "auto" is a smooth loss if the metric has one.
-    threshold_cv : "auto", int or None
-        As in `MetricClassifier`. "auto" is five folds if ``strength`` is "auto" and ``cv`` is a
-        number, because curves overfit the training rows; otherwise it is None.
     solver, fit_intercept, threshold, class_weight, calibrate, average, tol, max_iter
-        As in `MetricClassifier`.
+        As in `MetricClassifier`; threshold and calibration use held-out rows.
     max_seconds, n_threads, warm_start, random_state, verbose
         As in `MetricClassifier`.
 
@@ -76,20 +87,26 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
     bins_ : Bins
         The bins of columns and pairs.
     coef_ : (1, p) array, or (n_classes, p)
-        Weights of lines, jumps, missing values and cells.
+        What every code of each column, and every cell of each pair, adds to the score.
+    error_ : array like ``coef_``, optional
+        Standard errors of these, from the members.
+    oof_scores_ : (n, 1) array, or (n, n_classes)
+        Scores of the training rows by the members that leave them out, before the threshold; NaN
+        where there is none.
+    score_oof_ : float
+        The metric of these scores, greater is better.
     strength_ : float
     odds_slope_ : float
         Increase of the log-odds per unit of score, with two classes; the scale of `scorecard`.
     strengths_, scores_, best_index_
-        The strengths that "auto" tried, decreasing; the scores by fold and strength; the position
-        of the chosen strength.
+        The strengths that "auto" tried, decreasing; minus the loss by fold and strength; the
+        position of the chosen strength.
     names_, importances_
         Names of columns and pairs, and the standard deviation of what each adds to the score over
         the training rows.
-    bands_ : dict
-        The result of the last call of `curve_bands`.
     classes_, intercept_, threshold_, gap_, n_iter_, solution_
-        As in `MetricClassifier`.
+        As in `MetricClassifier`; ``solution_`` has one solution per member, ``gap_`` is the
+        largest.
 
     Examples
     --------
@@ -98,8 +115,8 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 2))
     >>> y = np.abs(X[:, 0]) + 0.3 * rng.normal(size=500) > 1.2
-    >>> model = AdditiveClassifier(n_bins=16, n_strengths=5, cv=3).fit(X, y)
-    >>> model.score(X, y) > 0.95
+    >>> model = AdditiveClassifier(members=3).fit(X, y)
+    >>> model.score_oof_ > 0.95
     True
     >>> values, level = model.curve(0)
     >>> bool(level[0] > level[len(level) // 2])
@@ -117,8 +134,15 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
         issue_warnings(self._train(X, y, sample_weight, groups))
         return self
 
+    @property
+    def gives_log_odds(self) -> bool:
+        """Whether scores are log-odds: the log-loss is minimised, whatever the metric."""
+        return log_loss_trained(self)
+
     def _options(self, rows: Rows) -> FitOptions:
-        splits = splits_of(self.cv, rows.labels, rows.groups, classifier=True)
+        splits = None
+        if self.cv is not None:
+            splits = splits_of(self.cv, rows.labels, rows.groups, classifier=True)
         return replace(super()._options(rows), splits=splits)
 
     @speaks
@@ -181,24 +205,11 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
         pair = tuple(model.score_at(s, labels, weight) for s in (decision, points))
         return replace(card, metric=(pair[0], pair[1]))
 
-    def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
-        # The same classes and the same positive one as in `fit`.
-        matrix = self._read(X, reset=False)
-        labels = known_labels(self._read_target(y, matrix.shape[0]), self.classes_)
-        model = self.to_model()
-        rows = Rows(matrix, self.classes_, np.searchsorted(self.classes_, labels))
-        rows = replace(rows, positive=model.positive)
-        given = parameters_of(AdditiveParameters, self)
-        last = self._previous() or []
-        return classifier_samples(given, model, rows, self.strength_, last, samples)
-
     @speaks
     def to_model(self) -> AdditiveModel:
         """The fitted curves as a model that predicts without scikit-learn."""
         linear = super().to_model()
-        return AdditiveModel(
-            bins=self.bins_, signs=self.signs_, bands=self._bands(), **vars(linear)
-        )
+        return AdditiveModel(bins=self.bins_, signs=self.signs_, error=self.error_, **vars(linear))
 
 
 def _judge(
@@ -223,17 +234,19 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
     ----------
     loss : str or loss object
         As in `LinearRegressor`.
-    n_bins, penalty, strength, monotone, interactions, n_strengths, cv
-        As in `AdditiveClassifier`; "auto" picks the strength by the loss on held-out rows.
-    rule, solver, fit_intercept, tol, max_iter, max_seconds, n_threads, warm_start, random_state
+    interactions, exclude, members, monotone, categorical, n_bins, penalty, strength
+        As in `AdditiveClassifier`.
+    n_strengths, cv, rule, solver, fit_intercept, tol, max_iter, max_seconds, n_threads
         As in `AdditiveClassifier`.
     verbose : int
         As in `LinearRegressor`.
 
     Attributes
     ----------
-    bins_, coef_, intercept_, strength_, gap_, n_iter_, solution_
+    bins_, coef_, error_, oof_scores_, intercept_, strength_, gap_, n_iter_, solution_
         As in `AdditiveClassifier`, for one score.
+    score_oof_ : float
+        Minus the mean loss of held-out rows.
 
     Examples
     --------
@@ -241,7 +254,7 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
     >>> from auctor import AdditiveRegressor
     >>> X = np.linspace(-1, 1, 300)[:, None]
     >>> y = np.abs(X[:, 0])
-    >>> AdditiveRegressor(n_strengths=5, cv=3).fit(X, y).score(X, y) > 0.95
+    >>> AdditiveRegressor(members=3).fit(X, y).score(X, y) > 0.95
     True
     """
 
@@ -254,17 +267,10 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
         return self
 
     def _options(self, target: Target) -> FitOptions:
-        splits = splits_of(self.cv, target.y, classifier=False)
+        splits = None
+        if self.cv is not None:
+            splits = splits_of(self.cv, target.y, classifier=False)
         return replace(super()._options(target), splits=splits)
-
-    def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
-        matrix = self._read(X, reset=False)
-        numbers = self._read_numbers(y, matrix.shape[0])
-        given = parameters_of(AdditiveRegressorParameters, self)
-        return regressor_samples(
-            given, self.to_model(), matrix, numbers, self.strength_, self.solution_,
-            samples,
-        )  # fmt: skip
 
     @speaks
     def to_model(self) -> AdditiveRegressionModel:
@@ -272,7 +278,7 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
         return AdditiveRegressionModel(
             bins=self.bins_,
             signs=self.signs_,
-            bands=self._bands(),
+            error=self.error_,
             coef=self.coef_[None, :],
             intercept=np.array([self.intercept_]),
             feature_names=self._feature_names(),

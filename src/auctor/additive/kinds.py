@@ -12,31 +12,29 @@ from auctor.additive.parameters import (
     check_additive,
     check_additive_regressor,
 )
-from auctor.additive.train import (
-    TrainedCurves,
-    odds_slope,
-    train_additive,
-    train_additive_regressor,
-)
+from auctor.additive.train import TrainedCurves, train_additive, train_additive_regressor
 from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Target
-from auctor.fit.fitted import FittedClassifier, FittedRegressor, StrengthChoice
+from auctor.fit.fitted import Fitted, FittedClassifier, FittedRegressor, StrengthChoice
 from auctor.fit.linear import Trained, unconverged
 from auctor.fit.targets import Rows
-from auctor.fit.train_model import FitOptions, ModelKind, P, fitted_classifier, fitted_regression
+from auctor.fit.train_model import FitOptions, ModelKind, P, fitted_classifier
 
 
 def _additive(given: AdditiveParameters, rows: Rows, options: FitOptions) -> FittedClassifier:
     """Fit the curves of an additive model."""
-    found = train_additive(given, rows, options.names, options.previous, options.splits)
-    search = _choice(found)
-    # A search reports the solutions that missed their tolerance by itself.
-    missed = unconverged(found.solutions) if search is None else []
+    found = train_additive(given, rows, options.names, options.splits)
     return replace(
-        fitted_classifier(given, Trained(found.model, found.solutions), missed + found.warnings),
-        search=search,
+        fitted_classifier(
+            given, Trained(found.model, found.solutions), unconverged(found.solutions)
+        ),
+        warnings=unconverged(found.solutions) + found.warnings,
+        calibrators=found.model.calibrators if given.calibrate is not None else None,
+        search=_choice(found),
         strength=found.strength,
-        odds_slope=odds_slope(found.model, rows) if found.model.binary else None,
+        odds_slope=found.odds_slope,
+        oof=found.oof,
+        measured=found.measured,
     )
 
 
@@ -44,15 +42,24 @@ def _additive_regression(
     given: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
 ) -> FittedRegressor:
     """Fit the curves of an additive regression."""
-    previous = options.previous[0] if options.previous else None
-    found = train_additive_regressor(given, matrix, target, options.names, previous, options.splits)
-    fitted = fitted_regression(given, found.model, found.solutions[0])
-    return replace(fitted, search=_choice(found), strength=found.strength)
+    found = train_additive_regressor(given, matrix, target, options.names, options.splits)
+    return Fitted(
+        given,
+        found.model,
+        found.solutions,
+        gap=max(solution.gap for solution in found.solutions),
+        n_iter=max(solution.n_iter for solution in found.solutions),
+        warnings=unconverged(found.solutions) + found.warnings,
+        search=_choice(found),
+        strength=found.strength,
+        oof=found.oof,
+        measured=found.measured,
+    )
 
 
 def _choice(found: TrainedCurves) -> StrengthChoice | None:
-    """The cross-validation of the strength of an additive model, if there was one."""
-    if found.strengths is None or found.scores is None:
+    """The search for the strength of an additive model, if there was one."""
+    if found.strengths.size < 2:
         return None
     best = found.strengths.tolist().index(found.strength)
     return StrengthChoice(found.strengths, found.scores, best)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins, read_values
-from auctor.additive.parameters import contributions
 from auctor.core.errors import speaks
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.fit.model import LinearModel, RegressionModel
+
+#: Half width of a band of 95 %, in standard errors.
+BAND = 1.96
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,13 +27,28 @@ class Curves:
         The bins of the columns, which turn values into codes.
     signs : int array
         Direction of every column: 1 rising, -1 falling, 0 free.
-    bands : dict, optional
-        Bootstrap bands of the curves, by the number of the column, if they were drawn.
+    error : array, optional
+        Standard errors of the coefficients, from the members of the model.
     """
 
+    coef: FloatArray
     bins: Bins
     signs: IntArray
-    bands: dict[int, FloatArray] | None = None
+    error: FloatArray | None = None
+
+    def bands(self, k: int = 0) -> dict[int, FloatArray] | None:
+        """The curves less and plus `BAND` standard errors, (2, codes), by the number of the column.
+
+        Without the code of missing values; ``None`` for one member.
+        """
+        if self.error is None:
+            return None
+        tables = self.bins.tables(self.coef[k])
+        errors = self.bins.tables(self.error[k])
+        return {
+            j: np.array([tables[j] - BAND * errors[j], tables[j] + BAND * errors[j]])[:, 1:]
+            for j in range(len(self.bins.columns))
+        }
 
     @speaks
     def part_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
@@ -48,7 +65,7 @@ class AdditiveModel(Curves, LinearModel):
     Parameters
     ----------
     bins, signs
-        As in `Curves`; ``coef`` has a weight for every line, jump, missing value and cell.
+        As in `Curves`; ``coef`` has what every code of a column and every cell of a pair adds.
     """
 
     @property
@@ -97,7 +114,12 @@ class AdditiveRegressionModel(Curves, RegressionModel):
 def _explained(model: AdditiveModel | AdditiveRegressionModel, X: Any) -> FloatArray:
     matrix = read_values(X, model.n_features, model.feature_names)
     codes = model.bins.codes(matrix)
-    parts = [contributions(model.bins, theta, codes) for theta in model.coef]
+    parts = [
+        np.column_stack(
+            [table[line] for table, line in zip(model.bins.tables(one), codes, strict=True)]
+        )
+        for one in model.coef
+    ]
     return np.stack(parts, axis=2)
 
 
@@ -105,15 +127,14 @@ def with_curves(
     linear: LinearModel | RegressionModel,
     bins: Bins,
     signs: IntArray,
-    bands: dict[int, FloatArray] | None = None,
+    error: FloatArray | None = None,
 ) -> AdditiveModel | AdditiveRegressionModel:
     """The additive model whose lines, jumps and cells have the weights of a linear model."""
     named = {one.name: getattr(linear, one.name) for one in fields(linear)}
     kind = AdditiveModel if isinstance(linear, LinearModel) else AdditiveRegressionModel
-    return kind(bins=bins, signs=signs, bands=bands, **named)
+    return kind(bins=bins, signs=signs, error=error, **named)
 
 
 def curve_of(model: AdditiveModel | AdditiveRegressionModel, column: int, k: int = 0) -> Array:
     """What every code of a column adds to the score, minus the mean over the training rows."""
-    table = model.bins.tables(model.coef[k])[column]
-    return table - float(model.bins.columns[column].share @ table)
+    return model.bins.tables(model.coef[k])[column]

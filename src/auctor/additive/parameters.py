@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import combinations
-from numbers import Integral
+from itertools import pairwise
+from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from auctor.additive.bins import MAX_VALUE_CODES, Bins, PairBins, levels_of, most_levels
+from auctor.additive.bins import MAX_VALUE_CODES, Bins
+from auctor.additive.members import PairRule
 from auctor.core.checks import check_choice, check_int, check_real, meant
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
+from auctor.fit.metric_parts import EXACT
 from auctor.fit.parameters import (
     RULES,
     ClassifierParameters,
     LinearParameters,
     RegressorParameters,
-    SearchParameters,
     check_classifier,
     check_regressor,
 )
@@ -44,11 +45,14 @@ KINKED_CURVE_RATIO = 1e-5
 class CurveParameters:
     """Parameters of the curves; `auctor.AdditiveClassifier` describes them."""
 
-    n_bins: int = 32
+    n_bins: int | None = None
+    interactions: Any = "auto"
+    exclude: Any = None
+    members: int = 8
     monotone: Any = None
-    interactions: int = 0
+    categorical: Any = "auto"
     n_strengths: int = 15
-    cv: Any = 5
+    cv: Any = None
     rule: str = "best"
 
 
@@ -58,7 +62,7 @@ class AdditiveParameters(CurveParameters, ClassifierParameters):
 
     estimator_name: ClassVar[str] = "AdditiveClassifier"
     penalty: Any = "fused"
-    threshold_cv: Any = "auto"
+    threshold_cv: None = field(default=None, init=False)
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)
     standardise: bool = field(default=False, init=False)
@@ -77,9 +81,14 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
 
 def check_curves(given: CurveParameters) -> None:
     """Raise for invalid parameters of the curves."""
-    check_int("n_bins", given.n_bins, low=2)
-    check_real("n_bins", given.n_bins, low=2, high=MAX_VALUE_CODES)
-    check_int("interactions", given.interactions, low=0)
+    if given.n_bins is not None:
+        check_int("n_bins", given.n_bins, low=2)
+        check_real("n_bins", given.n_bins, low=2, high=MAX_VALUE_CODES)
+    if isinstance(given.interactions, str):
+        check_choice("interactions", given.interactions, ("auto",))
+    elif isinstance(given.interactions, Real):
+        check_int("interactions", given.interactions, low=0)
+    check_int("members", given.members, low=1)
     check_int("n_strengths", given.n_strengths, low=1)
     if isinstance(given.cv, Integral):
         check_int("cv", given.cv, low=2)
@@ -90,9 +99,14 @@ def check_curves(given: CurveParameters) -> None:
 def check_additive(given: AdditiveParameters) -> None:
     """Raise for invalid parameters of an additive classifier."""
     check_curves(given)
-    folds = None if auto_folds(given) else given.threshold_cv
-    part = linear_parameters(ClassifierParameters, given, "l2", _number(given), threshold_cv=folds)
-    check_classifier(part)
+    check_classifier(linear_parameters(ClassifierParameters, given, "l2", _number(given)))
+    if given.surrogate == EXACT:
+        raise ParameterError(
+            "a loss with a gradient in {option} for curves",
+            got=f"{given.surrogate!r}",
+            todo='Pass "auto".',
+            option=Option("surrogate", bare=True),
+        )
 
 
 def check_additive_regressor(given: AdditiveRegressorParameters) -> None:
@@ -101,14 +115,14 @@ def check_additive_regressor(given: AdditiveRegressorParameters) -> None:
     check_regressor(linear_parameters(RegressorParameters, given, "l2", _number(given)))
 
 
+def log_loss_trained(given: ClassifierParameters) -> bool:
+    """Whether the log-loss is minimised, so that scores are log-odds."""
+    return given.surrogate == "auto" and isinstance(given.metric, str)
+
+
 def auto_strength(given: LinearParameters) -> bool:
     """Whether the strength is to be picked by cross-validation."""
     return isinstance(given.strength, str) and given.strength == "auto"
-
-
-def auto_folds(given: AdditiveParameters) -> bool:
-    """Whether ``threshold_cv`` is "auto"."""
-    return isinstance(given.threshold_cv, str) and given.threshold_cv == "auto"
 
 
 def _number(given: LinearParameters) -> Any:
@@ -132,13 +146,6 @@ def linear_parameters(
     return kind(**(named | more))
 
 
-def search_parameters(given: AdditiveParameters, penalty: Penalty, strengths: Any) -> Any:
-    """The parameters of a cross-validated search for the strength."""
-    return linear_parameters(
-        SearchParameters, given, penalty, 1.0, strengths=strengths, ratio=KINKED_CURVE_RATIO
-    )
-
-
 # --- signs ----------------------------------------------------------------------------------------
 
 
@@ -156,7 +163,7 @@ def read_monotone(monotone: Any, names: Sequence[str] | None, n_columns: int) ->
         return signs
     if isinstance(monotone, Mapping):
         for key, sign in monotone.items():
-            signs[_column(key, names, n_columns)] = _sign(key, sign)
+            signs[column_number("monotone", key, names, n_columns)] = _sign(key, sign)
         return signs
     given = list(monotone) if isinstance(monotone, Sequence | np.ndarray) else None
     if given is None or isinstance(monotone, str) or len(given) != n_columns:
@@ -164,13 +171,13 @@ def read_monotone(monotone: Any, names: Sequence[str] | None, n_columns: int) ->
             f"{{option}} to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
             got=f"{monotone!r}",
             todo='Pass something like {"age": 1, "income": -1}.',
-            option="monotone",
+            option=Option("monotone", bare=True),
         )
     return np.array([_sign(k, sign) for k, sign in enumerate(given)], dtype=np.int64)
 
 
-def _column(key: Any, names: Sequence[str] | None, n_columns: int) -> int:
-    """The number of the column that a key of ``monotone`` names."""
+def column_number(what: str, key: Any, names: Sequence[str] | None, n_columns: int) -> int:
+    """The number of the column that a key in the parameter ``what`` names."""
     if names is not None and key in names:
         return list(names).index(key)
     if isinstance(key, int | np.integer) and 0 <= key < n_columns:
@@ -180,7 +187,7 @@ def _column(key: Any, names: Sequence[str] | None, n_columns: int) -> int:
         f"{{option}} to name {known}{'' if names else f' by number, 0 to {n_columns - 1}'}",
         got=f"{key!r}",
         todo=meant(key, names or ()) + "Name a column of the rows.",
-        option="monotone",
+        option=Option(what, bare=True),
     )
 
 
@@ -191,7 +198,7 @@ def _sign(key: Any, sign: Any) -> int:
             f"the direction of {key!r} in {{option}} to be 1, -1 or 0",
             got=f"{sign!r}",
             todo="Pass 1 for a rising curve, -1 for a falling one.",
-            option="monotone",
+            option=Option("monotone", bare=True),
         )
     return int(sign)
 
@@ -211,10 +218,12 @@ def curve_penalty(
     standard deviation of its indicator, which is 1 at the median. The l1 norm of the jumps is the
     total variation of the curve. ``line_weights`` are the l1 and the ridge weight of the lines.
     """
-    weight, line = np.empty(bins.n_params), np.zeros(bins.n_params, dtype=bool)
-    lower, upper = np.full(bins.n_params, -np.inf), np.full(bins.n_params, np.inf)
-    for k, (part, book) in enumerate(zip(bins.parts, bins.books, strict=True)):
-        here = slice(int(bins.bounds[k]), int(bins.bounds[k + 1]))
+    bounds = np.append(0, np.cumsum([part.book.n_params for part in bins.columns]))
+    size = int(bounds[-1])
+    weight, line = np.empty(size), np.zeros(size, dtype=bool)
+    lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
+    for k, part in enumerate(bins.columns):
+        book, here = part.book, slice(int(bounds[k]), int(bounds[k + 1]))
         steps = list(book.steps)
         # Share of the training rows at each code or above it.
         above = np.cumsum(part.share[::-1])[::-1]
@@ -230,11 +239,7 @@ def curve_penalty(
     weight = np.maximum(weight, 1e-3)  # parameters of very few rows are penalised, too
     if name == "group":
         # One group per column or pair, so that whole curves leave the model.
-        parts = [
-            list(range(int(a), int(b)))
-            for a, b in zip(bins.bounds[:-1], bins.bounds[1:], strict=True)
-            if b > a
-        ]
+        parts = [list(range(a, b)) for a, b in pairwise(bounds.tolist()) if b > a]
         bound = np.isfinite(lower).astype(np.int64) - np.isfinite(upper)
         return SignedGroupL2(1.0, parts, bound) if bound.any() else GroupL2(1.0, parts)
     if name == "smooth":
@@ -252,68 +257,64 @@ def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatA
     return np.geomspace(top, top * SMOOTH_CURVE_RATIO, count)
 
 
-# --- pairs of columns -----------------------------------------------------------------------------
+# --- pairs and categories -------------------------------------------------------------------------
 
 
-def screen_pairs(
-    bins: Bins,
-    codes: Any,
-    gradients: FloatArray,
-    count: int,
-    free: IntArray,
-    weight: FloatArray | None,
-) -> list[PairBins]:
-    """The pairs of columns whose cells would lower the loss most, by a second-order estimate.
+def pair_rule(
+    given: CurveParameters, bins: Bins, signs: IntArray, names: Sequence[str] | None
+) -> PairRule:
+    """Which pairs a fit may have, from ``interactions`` and ``exclude``.
 
-    A weight for one cell lowers the loss by about ``g^2 / (2 h share)``: g is the sum of the
-    gradients over the rows of the cell, share their weight, h the curvature per row, which is
-    taken as equal everywhere and dropped. The gradients are those at the fitted curves of single
-    columns, so that only what those curves leave unexplained counts. One histogram over the rows
-    per pair.
-
-    Parameters
-    ----------
-    bins : Bins
-    codes : (columns, n) array
-        Codes of the training rows.
-    gradients : (n, k) array
-        Gradient of the loss in the scores, a column for each score.
-    count : int
-        Pairs to return.
-    free : int array
-        Columns that may take part.
-    weight : (n,) array, optional
+    Columns of a fixed direction stay out, so that what they add never moves the other way.
     """
-    n = codes.shape[1]
-    most = most_levels(n, weight)
-    mass = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    levels = {int(j): levels_of(bins.columns[j], most) for j in free}
-    lines = {j: level[codes[j]].astype(np.int64) for j, level in levels.items()}
-    found: list[tuple[float, int, int, FloatArray]] = []
-    for j, k in combinations(levels, 2):
-        cells = lines[j] * (int(levels[k][-1]) + 1) + lines[k]
-        size = (int(levels[j][-1]) + 1) * (int(levels[k][-1]) + 1)
-        share = np.bincount(cells, mass, minlength=size).astype(np.float64)
-        there = share > 0.0
-        gain = 0.0
-        for gradient in gradients.T:
-            total = np.bincount(cells, gradient, minlength=size)[there]
-            gain += float((total**2 / share[there]).sum())
-        # Per degree of freedom: more cells lower the loss by chance alone.
-        found.append((gain / max(1, int(there.sum()) - 1), j, k, share))
-    found.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
-    return [PairBins(j, k, (levels[j], levels[k]), share) for _, j, k, share in found[:count]]
+    free = np.flatnonzero(signs == 0)
+    excluded = _pairs("exclude", given.exclude or (), names, bins)
+    wanted = given.interactions
+    if isinstance(wanted, str):
+        return PairRule(free, excluded=excluded)
+    if isinstance(wanted, Integral):
+        return PairRule(free, int(wanted), excluded=excluded)
+    forced = sorted(
+        {(min(pair), max(pair)) for pair in _pairs("interactions", wanted, names, bins)}
+    )
+    for pair in forced:
+        fixed = [j for j in pair if signs[j]]
+        if fixed:
+            column = names[fixed[0]] if names is not None else fixed[0]
+            raise ParameterError(
+                "pairs of columns without a fixed direction in {option}",
+                got=f"{column!r}, which is in {{option2}}",
+                todo="Drop it from one of the two.",
+                option=(Option("interactions", bare=True), Option("monotone", bare=True)),
+            )
+    array = np.array(forced, dtype=np.int64).reshape(-1, 2)
+    return PairRule(free, forced=array, excluded=excluded)
 
 
-def pair_columns(bins: Bins, signs: IntArray) -> IntArray:
-    """Columns that may be part of a pair: those with several values and no fixed direction."""
-    several = np.array([not column.constant for column in bins.columns])
-    return np.flatnonzero(several & (signs == 0))
+def _pairs(what: str, pairs: Any, names: Sequence[str] | None, bins: Bins) -> list[tuple[int, int]]:
+    """Pairs of two different columns, by number."""
+    out = []
+    for pair in pairs:
+        two = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else [pair]
+        numbers = [column_number(what, key, names, len(bins.columns)) for key in two]
+        if len(set(numbers)) != 2 or len(numbers) != 2:
+            raise ParameterError(
+                "{option} to be pairs of two different columns",
+                got=f"{pair!r}",
+                todo='Pass something like [("age", "income")].',
+                option=Option(what, bare=True),
+            )
+        out.append((numbers[0], numbers[1]))
+    return out
 
 
-def contributions(bins: Bins, theta: FloatArray, codes: Any) -> FloatArray:
-    """What each column or pair adds to the scores, minus its training mean: (n, parts)."""
-    found = []
-    for part, table, line in zip(bins.parts, bins.tables(theta), codes, strict=True):
-        found.append(table[line] - float(part.share @ table))
-    return np.column_stack(found)
+def read_categories(
+    given: CurveParameters, names: Sequence[str] | None, matrix: Any
+) -> dict[int, None]:
+    """The columns whose numbers stand for levels, by number."""
+    wanted = given.categorical
+    if wanted is None or isinstance(wanted, str):
+        if wanted not in (None, "auto"):
+            check_choice("categorical", wanted, ("auto",))
+        return {}
+    return {column_number("categorical", key, names, matrix.shape[1]): None for key in wanted}

@@ -280,6 +280,13 @@ def make_scorecard(
             got=f"{model.classes.size}",
             todo="Fit one class against the rest.",
         )
+    columns = [column for column in model.bins.columns if isinstance(column, ColumnBins)]
+    if len(columns) < len(model.bins.columns):
+        raise DataError(
+            "columns of numbers",
+            got="a category",
+            todo="Encode it as columns of zeros and ones first.",
+        )
     # Points are linear in the log-odds: log(2) more of these are points_to_double_odds.
     factor = slope * points_to_double_odds / math.log(2.0)
     factor *= sign_of(model.classes, model.positive)
@@ -303,9 +310,9 @@ def make_scorecard(
             error += float(np.abs(whole - points - shifts[k]).max(initial=0.0))
             start, points = start - shifts[k], whole
         rows += (
-            _column_rows(part, points, names[k])
-            if isinstance(part, ColumnBins)
-            else _pair_rows(part, points, model.bins.columns, names)
+            _pair_rows(part, points, columns, names)
+            if isinstance(part, PairBins)
+            else _column_rows(columns[k], points, names[k])
         )
     if rounded:
         error += abs(round(start) - start)

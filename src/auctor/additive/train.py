@@ -1,9 +1,14 @@
-"""Training of additive models: bins, the strength of the penalty, and pairs of columns."""
+"""From rows and parameters to a fitted additive model.
+
+Training functions issue no warnings. They return them with the model, and the estimator or command
+that the user called issues them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -11,132 +16,100 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins
+from auctor.additive.members import Members, fit_members
 from auctor.additive.model import AdditiveModel, with_curves
 from auctor.additive.parameters import (
     KINKED_CURVE_RATIO,
     AdditiveParameters,
     AdditiveRegressorParameters,
-    auto_folds,
     auto_strength,
     curve_penalty,
-    linear_parameters,
-    pair_columns,
+    log_loss_trained,
+    pair_rule,
+    read_categories,
     read_monotone,
-    screen_pairs,
-    search_parameters,
     smooth_strengths,
 )
-from auctor.core.errors import DataError
-from auctor.core.protocols import Penalty
+from auctor.additive.purify import averaged
+from auctor.additive.task import Fold, Task
+from auctor.core.errors import DataError, DataWarning, Option
+from auctor.core.protocols import Loss
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import Binned
-from auctor.fit.calibrate import Sigmoid
+from auctor.data.binned import BinnedMatrix, pack
+from auctor.fit.calibrate import LOG_ODDS, Calibrator, Sigmoid, fit_calibrators
 from auctor.fit.fold_scores import Split
 from auctor.fit.folds import stratified_folds
-from auctor.fit.linear import Trained, train_classifier, train_regressor
-from auctor.fit.metric import METRICS, Chosen, Cut, resolve_metric
-from auctor.fit.parameters import (
-    ClassifierParameters,
-    RegressorParameters,
-    fold_seed,
-    generator,
-    states_cut,
-)
+from auctor.fit.linear import model_from
+from auctor.fit.metric import resolve_metric
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.parameters import fold_seed
 from auctor.fit.registry import resolve_loss
-from auctor.fit.select import StrengthSearch
-from auctor.fit.solve import linear_scores
 from auctor.fit.targets import Rows, targets_of
-from auctor.fit.threshold import ERRORS, cut_of
+from auctor.fit.threshold import thresholds, unweighted_cut
 from auctor.fit.validation_curve import within_error
-from auctor.problem import Problem
-from auctor.solvers import regularisation_path, strength_max
+from auctor.losses import Logistic
+from auctor.losses.softmax import Softmax, one_hot
+from auctor.solvers import strength_max
 
-#: Smooth surrogate, by metric, where the default surrogate of the metric has kinks.
-SMOOTH_SURROGATES = {"auc": "squared_hinge"}
-#: Smooth surrogate of the other metrics that offer it.
-OTHER_SURROGATE = "logistic"
-#: Folds whose held-out scores pick the threshold: the usual 5.
-CUT_FOLDS = 5
+#: Folds of the search for the strengths of one model on all rows.
+FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedCurves:
-    """An additive model, its solutions, and the cross-validation of its strength.
+    """An additive model, the solutions of its members, and what held-out rows say about it.
 
-    ``strengths`` and ``scores`` are ``None`` where the strength was given.
+    Parameters
+    ----------
+    model : AdditiveModel or AdditiveRegressionModel
+    solutions : list of Solution
+        One for each member, and class where each is fitted against the rest.
+    warnings : list of Warning
+    strength : float
+    strengths : array
+        The strengths tried, decreasing.
+    scores : (folds, strengths) array
+        Minus the loss of the held-out rows.
+    oof : (n, k) array
+        Scores of each row by the member that leaves it out, before the threshold; NaN for rows
+        that all members are fitted to.
+    measured : float, optional
+        The metric of these scores, greater is better.
+    odds_slope : float, optional
     """
 
     model: Any
     solutions: list[Solution]
     warnings: list[Warning]
     strength: float
-    strengths: FloatArray | None = None
-    scores: FloatArray | None = None
-
-
-def odds_slope(model: AdditiveModel, rows: Rows) -> float:
-    """Increase of the log-odds of the positive class per unit of score, by Platt scaling.
-
-    Where the scores separate the classes the maximum-likelihood slope is infinite. The slope is
-    therefore limited so that the largest score has odds of at most n + 1 to one, for n rows.
-    """
-    if isinstance(model.metric, str) and model.metric.strip() == "log_loss":
-        return 1.0
-    scores = model.bins.scores(rows.matrix, model.coef, model.intercept)[:, 0]
-    kept = np.ones(scores.size, dtype=bool) if rows.weight is None else rows.weight > 0.0
-    largest = float(np.abs(scores[kept]).max())
-    most = math.log(scores.size + 1.0) / largest if largest > 0.0 else 1.0
-    weight = None if rows.weight is None else rows.weight[kept]
-    slope = Sigmoid.fit(scores[kept], rows.codes[kept] == 1, weight).slope
-    least = 1e-3 * most  # above 0, so that probabilities keep the order of the scores
-    return float(np.clip(slope, least, most)) if math.isfinite(slope) else most
-
-
-def smooth_surrogate(metric: Any, surrogate: str) -> str:
-    """The surrogate that "auto" stands for in an additive model: a smooth one if there is one."""
-    chosen = resolve_metric(metric, surrogate)
-    if surrogate != "auto" or not isinstance(metric, str) or chosen.loss.smooth:
-        return surrogate
-    smooth = SMOOTH_SURROGATES.get(chosen.name, OTHER_SURROGATE)
-    return smooth if smooth in METRICS[chosen.name].surrogates else surrogate
-
-
-def cut_folds(given: AdditiveParameters, rows: Rows, chosen: Chosen) -> int | None:
-    """Number of folds that pick the threshold; ``None`` picks it on the training scores.
-
-    Curves overfit the training rows, and so does a threshold on their scores. Next to a search for
-    the strength a few more fits are cheap. ``None`` is returned for "auto" where the strength is
-    given, where the threshold needs no scores, where a class is too small for two folds, and where
-    ``cv`` is a list of splits: random folds could mix rows that these splits keep apart in time.
-    """
-    if not auto_folds(given):
-        folds: int | None = given.threshold_cv
-        return folds
-    cut = cut_of(given, chosen)
-    if not auto_strength(given) or not isinstance(given.cv, Integral) or not isinstance(cut, Cut):
-        return None
-    # With several classes the highest score wins, and these criteria set no threshold.
-    if rows.classes.size > 2 and cut.criterion in ERRORS and not states_cut(given):
-        return None
-    kept = np.ones(rows.codes.size, dtype=bool) if rows.weight is None else rows.weight > 0.0
-    count = min(CUT_FOLDS, int(np.bincount(rows.codes[kept]).min()))
-    if rows.groups is not None:
-        count = min(count, np.unique(rows.groups[kept]).size)
-    return count if count >= 2 else None
+    strengths: FloatArray
+    scores: FloatArray
+    oof: FloatArray
+    measured: float | None = None
+    odds_slope: float | None = None
 
 
 def train_additive(
     given: AdditiveParameters,
     rows: Rows,
     names: Sequence[str] | None = None,
-    previous: Sequence[Solution | None] | None = None,
     splits: Sequence[Split] | None = None,
 ) -> TrainedCurves:
     """Fit an additive classifier to rows whose matrix holds the raw numbers."""
-    given = replace(given, surrogate=smooth_surrogate(given.metric, given.surrogate))
     chosen = resolve_metric(given.metric, given.surrogate)
-    given = replace(given, threshold_cv=cut_folds(given, rows, chosen))
+    odds = log_loss_trained(given)
+    if odds:
+        # Log-odds, whatever the metric: it decides the threshold, on unweighted rows.
+        chosen = chosen._replace(
+            loss=Logistic(), positive_weight=None, cut=unweighted_cut(chosen), several=Softmax
+        )
+    warned: list[Warning] = []
+    bins = Bins.of(
+        rows.matrix, rows.weight, given.n_bins, read_categories(given, names, rows.matrix)
+    )
+    _check_columns(bins)
     signs = read_monotone(given.monotone, names, rows.matrix.shape[1])
     if signs.any() and rows.classes.size > 2:
         raise DataError(
@@ -144,94 +117,51 @@ def train_additive(
             got=f"{rows.classes.size} classes",
             todo="Fit one class against the rest.",
         )
-    bins = Bins.of(rows.matrix, rows.weight, given.n_bins)
-    _check_columns(bins)
-    found = _train_on(given, rows, bins, signs, previous, splits)
-    if given.interactions:
-        # Pairs are chosen by the gradients at the fitted curves, then all is fitted once more.
-        binned = bins.encoded(rows.matrix)
-        gradients = _score_gradients(given, replace(rows, matrix=binned), found.model, chosen)
-        free = pair_columns(bins, signs)
-        codes = binned.codes()
-        pairs = screen_pairs(bins, codes, gradients, given.interactions, free, rows.weight)
-        if pairs:
-            bins = replace(bins, pairs=tuple(pairs))
-            given = replace(given, strength=found.strength)
-            both = _train_on(given, rows, bins, signs, None, splits)
-            found = _as_searched(both, found)
-    return found
-
-
-def _as_searched(found: TrainedCurves, search: TrainedCurves) -> TrainedCurves:
-    """A model with pairs, with the warnings and scores of the search without pairs.
-
-    The strength is that of the search without pairs: the pairs are chosen on all rows, so that
-    held-out scores of models with pairs would be optimistic and pick too small a strength.
-    """
-    warned = [*search.warnings, *found.warnings]
-    return replace(found, warnings=warned, strengths=search.strengths, scores=search.scores)
-
-
-def _check_columns(bins: Bins) -> None:
-    """Raise if no column has two distinct values."""
-    if not bins.n_params:
-        raise DataError(
-            "a column with at least two values",
-            got="constant columns and missing values only",
-            todo="Pass columns that vary.",
-        )
-
-
-def _train_on(
-    given: AdditiveParameters,
-    rows: Rows,
-    bins: Bins,
-    signs: IntArray,
-    previous: Sequence[Solution | None] | None,
-    splits: Sequence[Split] | None,
-) -> TrainedCurves:
-    """Fit the curves of some bins, at the given strength or at that picked by cross-validation."""
-    penalty = curve_penalty(given.penalty, bins, signs)  # signs are those of the positive class
-    binned = replace(rows, matrix=bins.encoded(rows.matrix))
-    if not auto_strength(given):
-        strength = float(given.strength)
-        part = linear_parameters(
-            ClassifierParameters, given, penalty.with_strength(strength), strength
-        )
-        trained = train_classifier(part, binned, previous)
-        return _curves(trained, bins, signs, strength)
-    strengths = None
-    if given.penalty == "smooth":
-        strengths = smooth_strengths(binned.data(1), rows.weight, given.n_strengths)
-    search = StrengthSearch(search_parameters(given, penalty, strengths), binned, splits)
-    search.run(previous)
-    assert search.trained is not None
-    found = _curves(search.trained, bins, signs, search.strength)
-    return replace(
-        found, warnings=search.warnings, strengths=search.strengths, scores=search.scores
-    )
-
-
-def _curves(trained: Trained, bins: Bins, signs: IntArray, strength: float) -> TrainedCurves:
-    model = with_curves(trained.model, bins, signs)
-    return TrainedCurves(model, trained.solutions, list(trained.warnings), strength)
-
-
-def _score_gradients(
-    given: AdditiveParameters, rows: Rows, model: AdditiveModel, chosen: Chosen
-) -> FloatArray:
-    """Gradient of the loss in the scores at the fitted curves, shape (n, k)."""
+    folds = _folds(given, rows, splits, warned)
     targets = targets_of(given.class_weight, rows, chosen)
-    # The intercept of a model includes minus its threshold; the loss takes scores without it.
-    scores = rows.sign * linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
-    gradients = [
-        chosen.loss.value_grad(column, target)[1]
-        for column, target in zip(scores.T, targets, strict=True)
-    ]
-    return np.column_stack(gradients)
-
-
-# --- regression -----------------------------------------------------------------------------------
+    # One task for two classes or a joint loss, else one for each class against the rest.
+    if odds and rows.classes.size > 2:
+        weight = targets[0].weight
+        target = one_hot(rows.codes, rows.classes.size, weight)
+        joint = Softmax(rows.classes.size, bool(given.fit_intercept))
+        tasks = [_task(given, joint, target, rows.classes.size)]
+    else:
+        tasks = [_task(given, chosen.loss, target) for target in targets]
+    fitted = [_members(given, task, bins, rows.matrix, signs, names, folds) for task in tasks]
+    bins, coef, intercept, error = _combined(fitted)
+    oof = np.column_stack([one.oof.reshape(rows.codes.size, -1) for one in fitted])
+    # Threshold and calibration by held-out rows.
+    seen = np.flatnonzero(np.isfinite(oof).all(axis=1))
+    if not seen.size:  # no folds: the training rows
+        oof = rows.sign * bins.scores(rows.matrix, coef, intercept)
+        seen = np.arange(rows.codes.size)
+    held = replace(rows.select_labels(seen))
+    parts = [target.take(seen) for target in targets]
+    threshold = thresholds(given, chosen, lambda: oof[seen], parts, held.weight)
+    calibrators: Sequence[Calibrator] | None = None
+    if given.calibrate is not None:
+        hits = [part.y > 0.0 for part in parts]
+        calibrators = fit_calibrators(given.calibrate, oof[seen], hits, held.weight)
+    elif odds:
+        calibrators = [LOG_ODDS] * coef.shape[0]
+    linear = model_from(given, rows, coef, intercept, threshold, calibrators)
+    if calibrators is not None and linear.calibrators is None:
+        linear = replace(linear, calibrators=calibrators)
+    model = with_curves(linear, bins, signs, error)
+    assert isinstance(model, AdditiveModel)
+    decision = rows.sign * (oof[seen] - threshold)
+    first = fitted[0]
+    return TrainedCurves(
+        model,
+        [fit.solution for one in fitted for fit in one.fits],
+        warned,
+        first.strength,
+        first.strengths,
+        -np.sum([one.losses for one in fitted], axis=0) if len(fitted) == 1 else -first.losses,
+        rows.sign * oof,
+        _measured(model, decision, held),
+        _odds_slope(odds, oof[seen, 0], held) if model.binary else None,
+    )
 
 
 def train_additive_regressor(
@@ -239,99 +169,202 @@ def train_additive_regressor(
     matrix: Any,
     target: Target,
     names: Sequence[str] | None = None,
-    previous: Solution | None = None,
     splits: Sequence[Split] | None = None,
 ) -> TrainedCurves:
     """Fit an additive regression to a matrix of raw numbers."""
-    if matrix.shape[0] < 2:
+    n = matrix.shape[0]
+    if n < 2:
         raise DataError("at least two rows", got="1 sample", todo="Pass more rows.")
-    signs = read_monotone(given.monotone, names, matrix.shape[1])
-    bins = Bins.of(matrix, target.weight, given.n_bins)
+    warned: list[Warning] = []
+    bins = Bins.of(matrix, target.weight, given.n_bins, read_categories(given, names, matrix))
     _check_columns(bins)
-    found = _regression_on(given, matrix, target, bins, signs, previous, splits)
-    if given.interactions:
-        # Pairs are chosen by the gradients at the fitted curves, then all is fitted once more.
-        binned = bins.encoded(matrix)
-        scores = Binned(binned, target, n_threads=1).scores(
-            found.model.coef[0], float(found.model.intercept[0])
-        )
-        gradients = resolve_loss(given.loss).value_grad(scores, target)[1][:, None]
-        free = pair_columns(bins, signs)
-        codes = binned.codes()
-        pairs = screen_pairs(bins, codes, gradients, given.interactions, free, target.weight)
-        if pairs:
-            bins = replace(bins, pairs=tuple(pairs))
-            given = replace(given, strength=found.strength)
-            both = _regression_on(given, matrix, target, bins, signs, None, splits)
-            found = _as_searched(both, found)
-    return found
+    signs = read_monotone(given.monotone, names, matrix.shape[1])
+    kept = np.arange(n) if target.weight is None else np.flatnonzero(target.weight)
+    alike = np.zeros(kept.size, dtype=np.int64)
+    folds = [Fold(np.asarray(a), np.asarray(b)) for a, b in splits or ()]
+    if splits is None:
+        count = min(_fold_count(given), kept.size)
+        cuts = stratified_folds(alike, count, fold_seed(given), None)
+        folds = [Fold(kept[a], kept[b]) for a, b in cuts]
+    task = _task(given, resolve_loss(given.loss), target)
+    found = _members(given, task, bins, matrix, signs, names, folds)
+    bins, coef, intercept, error = _combined([found])
+    linear = RegressionModel(
+        coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads
+    )
+    model = with_curves(linear, bins, signs, error)
+    seen = np.flatnonzero(np.isfinite(found.oof))
+    measured = None
+    if seen.size:
+        measured = -task.held_out(np.nan_to_num(found.oof), seen)
+    solutions = [fit.solution for fit in found.fits]
+    scores = -found.losses
+    return TrainedCurves(
+        model, solutions, warned, found.strength, found.strengths, scores, found.oof[:, None],
+        measured,
+    )  # fmt: skip
 
 
-def _regression_on(
-    given: AdditiveRegressorParameters,
-    matrix: Any,
-    target: Target,
+# --- parts of a fit -------------------------------------------------------------------------------
+
+
+def _task(given: Any, loss: Loss, target: Target, times: int = 1) -> Task:
+    """The task of a loss on targets, with the budget of the parameters."""
+    end = math.inf if given.max_seconds is None else time.perf_counter() + given.max_seconds
+    return Task(
+        loss,
+        target,
+        times,
+        fit_intercept=bool(given.fit_intercept),
+        solver=given.solver,
+        tol=given.tol,
+        max_iter=given.max_iter,
+        end=end,
+        n_threads=given.n_threads,
+        rng=fold_seed(given),
+    )
+
+
+def _members(
+    given: Any,
+    task: Task,
     bins: Bins,
+    matrix: Any,
     signs: IntArray,
-    previous: Solution | None,
-    splits: Sequence[Split] | None,
-) -> TrainedCurves:
-    """Fit the curves of a regression, at the given strength or at that picked by folds."""
+    names: Sequence[str] | None,
+    folds: Sequence[Fold],
+) -> Members:
+    """All stages of a fit of one task."""
     penalty = curve_penalty(given.penalty, bins, signs)
-    data = Binned(bins.encoded(matrix), target, n_threads=given.n_threads)
-    strengths = scores = None
-    if auto_strength(given):
-        strengths, scores = _regression_search(given, data, penalty, splits)
-        means = scores.mean(axis=0)
+    codes = bins.codes(matrix)
+    if not auto_strength(given):
+        strengths = np.array([float(given.strength)])
+    else:
+        design = BinnedMatrix(pack(codes), bins.books)
+        if given.penalty == "smooth":
+            data = Binned(design, task.target, n_threads=given.n_threads)
+            strengths = smooth_strengths(data, task.target.weight, given.n_strengths)
+        else:
+            top = strength_max(task.problem(design, penalty)) or 1.0
+            strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, given.n_strengths)
+
+    def choose(losses: FloatArray, share: FloatArray) -> int:
+        means = -(share @ losses)
         at = int(means.argmax())
         if given.rule == "one_standard_error":
-            at = within_error(means, at, scores[:, at])
-        strength = float(strengths[at])
-    else:
-        strength = float(given.strength)
-    part = linear_parameters(RegressorParameters, given, penalty.with_strength(strength), strength)
-    linear, solution = train_regressor(part, data.matrix, target, previous)
-    model = with_curves(linear, bins, signs)
-    return TrainedCurves(model, [solution], [], strength, strengths, scores)
+            at = within_error(means, at, -losses[:, at])
+        return at
+
+    rule = pair_rule(given, bins, signs, names)
+    one = given.members == 1 or len(folds) < 2
+    return fit_members(task, bins, codes, penalty, strengths, folds, rule, one, choose)
 
 
-def _regression_search(
-    given: AdditiveRegressorParameters,
-    data: Binned,
-    penalty: Penalty,
-    splits: Sequence[Split] | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Decreasing strengths, and minus the loss of held-out rows: (folds, strengths)."""
-    loss = resolve_loss(given.loss)
-    intercept = bool(given.fit_intercept)
-    if given.penalty == "smooth":
-        strengths = smooth_strengths(data, data.target.weight, given.n_strengths)
-    else:
-        top = strength_max(Problem(loss, penalty, data, fit_intercept=intercept)) or 1.0
-        strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, given.n_strengths)
-    folds: Iterable[Split] = splits or ()
-    if splits is None:
-        # Folds of the rows that have weight; all in one class, so that nothing is stratified.
-        weight = data.target.weight
-        kept = np.arange(data.n_rows) if weight is None else np.flatnonzero(weight)
-        alike = np.zeros(kept.size, dtype=np.int64)
-        cuts = stratified_folds(alike, min(given.cv, kept.size), fold_seed(given), None)
-        folds = ((kept[train], kept[test]) for train, test in cuts)
-    scores = []
-    for train, test in folds:
-        path = regularisation_path(
-            Problem(loss, penalty, data.rows(train), fit_intercept=intercept),
-            strengths=strengths,
-            solver=given.solver,
-            tol=given.tol,
-            max_iter=given.max_iter,
-            max_seconds=given.max_seconds,
-            rng=generator(given),
-            on_failure="ignore",
+def _combined(
+    fitted: Sequence[Members],
+) -> tuple[Bins, FloatArray, FloatArray, FloatArray | None]:
+    """The mean of the members of each task; tasks of several classes share their bins and pairs."""
+    parts = [
+        averaged(one.bins, [f.coef for f in one.fits], [f.intercept for f in one.fits])
+        for one in fitted
+    ]
+    if len(fitted) == 1:
+        return fitted[0].bins, *parts[0]
+    # Pairs of any class; the map of a class that does not have a pair is 0.
+    pairs = {(p.first, p.second): p for one in fitted for p in one.bins.pairs}
+    bins = replace(fitted[0].bins, pairs=tuple(pairs.values()))
+    known = dict(zip(pairs, bins.bounds[len(bins.columns) :].tolist(), strict=False))
+    width = int(bins.bounds[len(bins.columns)])
+    coef = np.zeros((len(fitted), bins.size))
+    errors = np.zeros_like(coef)
+    for k, (one, (mean, _, error)) in enumerate(zip(fitted, parts, strict=True)):
+        coef[k, :width] = mean[0, :width]
+        if error is not None:
+            errors[k, :width] = error[0, :width]
+        starts = one.bins.bounds[len(bins.columns) :].tolist()
+        for pair, start in zip(one.bins.pairs, starts, strict=False):
+            at, size = known[pair.first, pair.second], pair.share.size
+            coef[k, at : at + size] = mean[0, start : start + size]
+            if error is not None:
+                errors[k, at : at + size] = error[0, start : start + size]
+    intercept = np.concatenate([part[1] for part in parts])
+    return bins, coef, intercept, errors if parts[0][2] is not None else None
+
+
+def _check_columns(bins: Bins) -> None:
+    """Raise if no column has two distinct values."""
+    if not any(book.n_params for book in bins.books):
+        raise DataError(
+            "a column with at least two values",
+            got="constant columns and missing values only",
+            todo="Pass columns that vary.",
         )
-        held = data.rows(test)
-        line = np.full(strengths.size, -np.inf)  # strengths that the path did not reach lose
-        for k, solution in enumerate(path.solutions):
-            line[k] = -loss.value(held.scores(solution.coef, solution.intercept), held.target)
-        scores.append(line)
-    return strengths, np.array(scores)
+
+
+def _fold_count(given: Any) -> int:
+    """Folds that the parameters ask for: one per member, or those of a search for one model."""
+    if given.members > 1:
+        return int(given.members)
+    return int(given.cv) if isinstance(given.cv, Integral) else FOLDS
+
+
+def _folds(
+    given: AdditiveParameters,
+    rows: Rows,
+    splits: Sequence[Split] | None,
+    warned: list[Warning],
+) -> list[Fold]:
+    """The rows of each member and those that it leaves out, both of positive weight."""
+    weight = np.ones(rows.codes.size) if rows.weight is None else rows.weight
+    if splits is not None:
+        return [
+            Fold(train[weight[train] > 0.0], test[weight[test] > 0.0])
+            for train, test in ((np.asarray(a), np.asarray(b)) for a, b in splits)
+            if (weight[test] > 0.0).any()
+        ]
+    kept = np.flatnonzero(weight)
+    wanted = _fold_count(given)
+    count = min(wanted, int(np.bincount(rows.codes[kept]).min()))
+    groups = None if rows.groups is None else rows.groups[kept]
+    if groups is not None:
+        count = min(count, np.unique(groups).size)
+    if count < wanted:
+        warned.append(
+            DataWarning(
+                does=f"uses {max(count, 1)} members instead of {wanted}: a class has no more rows, "
+                "or there are no more groups",
+                todo="Set {option}.",
+                option=Option("members", max(count, 1)),
+            )
+        )
+    if count < 2:
+        return []
+    cuts = stratified_folds(rows.codes[kept], count, fold_seed(given), groups)
+    folds = [Fold(kept[train], kept[test]) for train, test in cuts]
+    classes = rows.classes.size
+    whole = [fold for fold in folds if np.unique(rows.codes[fold.train]).size == classes]
+    return whole if len(whole) > 1 else []
+
+
+def _measured(model: LinearModel, decision: FloatArray, held: Rows) -> float | None:
+    """The metric of held-out scores; ``None`` where it is not defined on these rows."""
+    values = decision.ravel() if model.binary else decision
+    try:
+        return float(model.score_at(values, held.labels, held.weight, held.groups))
+    except DataError:
+        return None
+
+
+def _odds_slope(odds: bool, scores: FloatArray, held: Rows) -> float:
+    """Increase of the log-odds of the positive class per unit of score.
+
+    Scores of the logistic loss are log-odds; others get the slope of Platt scaling on held-out
+    rows, limited so that the largest score has odds of at most n + 1 to one.
+    """
+    if odds:
+        return 1.0
+    largest = float(np.abs(scores).max())
+    most = math.log(scores.size + 1.0) / largest if largest > 0.0 else 1.0
+    slope = Sigmoid.fit(scores, held.codes == held.positive, held.weight).slope
+    least = 1e-3 * most  # above 0, so that probabilities keep the order of the scores
+    return float(np.clip(slope, least, most)) if math.isfinite(slope) else most

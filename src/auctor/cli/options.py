@@ -294,7 +294,13 @@ ModelKind = Annotated[
     ),
 ]
 Bins = Annotated[
-    int, typer.Option(min=2, max=254, help="With additive: largest number of bins per column.")
+    int | None,
+    typer.Option(
+        min=2,
+        max=254,
+        help="With additive: number of bins per column; by default 64 below 5,000 rows, else 128.",
+        show_default=False,
+    ),
 ]
 Monotone = Annotated[
     str | None,
@@ -305,7 +311,18 @@ Monotone = Annotated[
     ),
 ]
 Interactions = Annotated[
-    int, typer.Option(min=0, help="With additive: how many pairs of columns to add, best first.")
+    str,
+    typer.Option(
+        metavar="auto|NUMBER",
+        help="With additive: how many pairs of columns to add, best first; with auto as many as "
+        "lower the loss of held-out rows.",
+    ),
+]
+Members = Annotated[
+    int,
+    typer.Option(
+        min=1, help="With additive: members of the model, each of which leaves out a fold of rows."
+    ),
 ]
 Baselines = Annotated[
     bool,

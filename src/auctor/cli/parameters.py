@@ -16,7 +16,7 @@ PLAIN_PARAMETERS = (
     "metric",
     "model",
     "n_bins",
-    "interactions",
+    "members",
     "surrogate",
     "penalty",
     "l1_ratio",
@@ -62,12 +62,18 @@ def table_parameters(options: Mapping[str, Any]) -> TableParameters:
     known("solver", params["solver"], {"auto": None, **SOLVERS})
     table = TableParameters(
         **params,
+        interactions=_whole(options["interactions"]),
         strength=_number(options["strength"]),
         threshold=_number(options["threshold"]),
         class_weight=class_weights(options["class_weight"]),
     )
     model_parameters(table)  # refuses the remaining invalid combinations
     return table
+
+
+def _whole(text: str) -> str | int:
+    """The whole number that a text is, else the text."""
+    return int(text) if text.strip().isdecimal() else text
 
 
 def class_weights(text: str | None) -> str | dict[str, float] | None:

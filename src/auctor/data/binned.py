@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.capability import Capability
+from auctor.core.data_capabilities import GRAM, SUBSETS
+from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.blocks import InMemory, mirrored
-from auctor.data.codebook import IN_WORD, MOST_CODES, CodeArrays, Codebook
+from auctor.data.codebook import IN_WORD, MOST_CODES, Book, CodeArrays, Codebook
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
 from auctor.kernels.linalg import binned as kernels
@@ -52,7 +55,7 @@ class BinnedMatrix:
     """
 
     words: Array
-    books: Sequence[Codebook]
+    books: Sequence[Book]
     uncoded: Any = None
     where: tuple[IntArray, IntArray] | None = None
 
@@ -125,6 +128,7 @@ class BinnedMatrix:
         for j, book in enumerate(self.books):
             kept = chosen[bounds[j] : bounds[j + 1]]
             if kept.any():
+                assert isinstance(book, Codebook)  # data with maps do not offer it
                 small, new = book.only(kept)
                 books.append(small)
                 lines.append(new[unpack_one(self.words, j)])
@@ -200,6 +204,11 @@ class Binned(InMemory):
         self._first, self._second = matrix.positions
         self._uncoded = _uncoded(matrix.uncoded, self.n_threads)
 
+    def offers(self, capability: Capability[Data, Any]) -> bool:
+        """All that is implemented; with maps, whose parameters are many, no Gram matrices."""
+        single = not self.matrix.arrays.maps.size or capability not in (GRAM, SUBSETS)
+        return single and capability.implemented(self)
+
     def _cuts(self, parts: int) -> list[int]:
         return even_cuts(self.n_rows, parts)
 
@@ -248,7 +257,7 @@ class Binned(InMemory):
         """Diagonal of ``X.T @ diag(h) @ X``; steps, being 0 or 1, equal their squares."""
         out = np.empty(self.n_columns)
         arrays = self.matrix.arrays
-        out[self._first] = arrays.pull(self._histograms(h), arrays.centre**2)
+        out[self._first] = arrays.pull(self._histograms(h), squared=True)
         if self._uncoded is not None:
             out[self._second] = self._uncoded.square_gradient(h)
         return out
@@ -256,7 +265,7 @@ class Binned(InMemory):
     def row_lengths(self, scale: FloatArray) -> FloatArray:
         """``sum_j scale_j x_ij^2`` of every row."""
         arrays = self.matrix.arrays
-        out = self._looked_up(arrays.tables(scale[self._first], arrays.centre**2), 0.0)
+        out = self._looked_up(arrays.tables(scale[self._first], squared=True), 0.0)
         if self._uncoded is not None:
             out += self._uncoded.row_lengths(scale[self._second])
         return out

@@ -1,14 +1,15 @@
-"""Codebooks: the functions that the codes of binned columns stand for."""
+"""Codebooks: the functions that the codes of binned columns, and of pairs of them, stand for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.linalg import binned as kernels
 
 #: Number of values of a byte.
@@ -104,15 +105,80 @@ class Codebook:
         return book, new.astype(np.uint8)
 
 
+@dataclass(frozen=True, eq=False)
+class MapBook:
+    """The function of the cell of two columns that is added to the score: steps times steps.
+
+    Cell ``x * shape[1] + y`` of the levels x and y adds ::
+
+        sum over i, j of theta_ij s_i(x) t_j(y),   s_i(x) = 1[x >= cut_i] - mean_i
+
+    so that the map is a two-dimensional running sum of the parameters. With the means of the steps
+    over the rows, the map has little effect of one column alone, and none if columns are
+    independent.
+
+    Parameters
+    ----------
+    shape : tuple of two int
+        Levels of either side; the product is at most 256.
+    means : tuple of two arrays
+        Mean of the step at every level from 1 on. A step with a mean of 0 or 1, which is the same
+        for all rows, has no parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> MapBook((2, 2), (np.array([0.5]), np.array([0.5]))).table(np.array([4.0]))
+    array([ 1., -1., -1.,  1.])
+    """
+
+    shape: tuple[int, int]
+    means: tuple[FloatArray, FloatArray]
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.shape[0] * self.shape[1]
+
+    @cached_property
+    def cuts(self) -> tuple[IntArray, IntArray]:
+        """Levels at which the steps of either side are."""
+        one, two = (1 + np.flatnonzero((m > 0.0) & (m < 1.0)) for m in self.means)
+        return one, two
+
+    @property
+    def n_params(self) -> int:
+        """Number of parameters: of all products of a step of either side."""
+        return int(self.cuts[0].size * self.cuts[1].size)
+
+    @cached_property
+    def basis(self) -> FloatArray:
+        """Matrix B with ``table(theta) = B theta``, (size, n_params)."""
+        sides = [
+            (np.arange(size)[:, None] >= cuts) - means[cuts - 1]
+            for size, cuts, means in zip(self.shape, self.cuts, self.means, strict=True)
+        ]
+        return np.asarray(np.kron(sides[0], sides[1]), dtype=np.float64)
+
+    def table(self, theta: FloatArray) -> FloatArray:
+        """Score of every cell."""
+        return CodeArrays([self]).tables(theta)[0, : self.size]
+
+
+Book: TypeAlias = Codebook | MapBook
+
+
 class CodeArrays:
     """The codebooks of all columns as arrays for kernels, padded to a multiple of 8 columns.
 
-    ``bounds`` are the first parameters of the columns, ``sizes`` their numbers of codes; ``line``
-    (columns,), ``step`` and ``own`` (columns, 256) are parameter numbers, with ``n_params`` for
-    none, and ``centre`` (columns, 256) are the values of the lines.
+    ``bounds`` are the first parameters of the columns, ``sizes`` their numbers of codes, 0 for
+    maps; ``line`` (columns,), ``step`` and ``own`` (columns, 256) are parameter numbers, with
+    ``n_params`` for none, and ``centre`` (columns, 256) are the values of the lines. ``maps`` has a
+    line for every map: its column, its first parameter, and its numbers of levels and of cuts.
+    ``cuts`` and ``means`` (maps, 2, 256) are the cuts of its sides and the means of the steps.
     """
 
-    def __init__(self, books: Sequence[Codebook]) -> None:
+    def __init__(self, books: Sequence[Book]) -> None:
         padded = -(-max(1, len(books)) // IN_WORD) * IN_WORD
         width = MOST_CODES
         counts = [book.n_params for book in books] + [0] * (padded - len(books))
@@ -123,30 +189,48 @@ class CodeArrays:
         self.step = np.full((padded, width), self.n_params, dtype=np.uint32)
         self.own = np.full((padded, width), self.n_params, dtype=np.uint32)
         self.centre = np.zeros((padded, width))
+        maps, sides = [], []
         for j, book in enumerate(books):
-            self.sizes[j] = book.size
             at = int(self.bounds[j])
+            if isinstance(book, MapBook):
+                self.sizes[j] = 0
+                maps.append((j, at, *book.shape, *(cuts.size for cuts in book.cuts)))
+                sides.append((book.cuts, book.means))
+                continue
+            self.sizes[j] = book.size
             if book.line is not None:
                 self.line[j], self.centre[j, : book.size] = at, book.line
                 at += 1
             self.step[j, list(book.steps)] = at + np.arange(len(book.steps))
             at += len(book.steps)
             self.own[j, list(book.own)] = at + np.arange(len(book.own))
+        self.maps = np.array(maps, dtype=np.uint32).reshape(-1, 6)
+        self.cuts = np.zeros((len(sides), 2, width), dtype=np.uint32)
+        self.means = np.zeros((len(sides), 2, width))
+        for q, side in enumerate(sides):
+            for k, (cuts, means) in enumerate(zip(*side, strict=True)):
+                self.cuts[q, k, : cuts.size] = cuts
+                self.means[q, k, : cuts.size] = means[cuts - 1]
 
-    def tables(self, theta: FloatArray, centre: FloatArray | None = None) -> FloatArray:
-        """Scores by column and code, (columns, 256), for all parameters theta."""
+    def tables(self, theta: FloatArray, *, squared: bool = False) -> FloatArray:
+        """Scores by column and code, (columns, 256), for all parameters theta.
+
+        With ``squared`` every entry of the matrix is squared.
+        """
         out = np.zeros(self.centre.shape)
-        lines = self.centre if centre is None else centre
+        lines = self.centre**2 if squared else self.centre
         kernels.fill_tables(
             np.append(theta, 0.0), self.sizes, self.line, lines, self.step, self.own, out
         )
+        kernels.fill_maps(theta, self.maps, self.cuts, self.means, squared, out)
         return out
 
-    def pull(self, histograms: FloatArray, centre: FloatArray | None = None) -> FloatArray:
+    def pull(self, histograms: FloatArray, *, squared: bool = False) -> FloatArray:
         """The transpose of `tables`: sums by column and code as sums by parameter."""
         out = np.zeros(self.n_params + 1)
-        lines = self.centre if centre is None else centre
+        lines = self.centre**2 if squared else self.centre
         kernels.add_table_gradient(
             histograms, self.sizes, self.line, lines, self.step, self.own, out
         )
+        kernels.add_map_gradient(histograms, self.maps, self.cuts, self.means, squared, out)
         return out[:-1]

@@ -23,15 +23,14 @@ class CurveModel(Protocol):
 
     @property
     def coef(self) -> FloatArray:
-        """Weights of lines, jumps, missing values and cells, a row for each score."""
+        """What the codes of columns and the cells of pairs add, a row for each score."""
 
     @property
     def signs(self) -> IntArray:
         """Direction of every column: 1 rising, -1 falling, 0 free."""
 
-    @property
-    def bands(self) -> dict[int, FloatArray] | None:
-        """Bootstrap bands of the curves, if they were drawn."""
+    def bands(self, k: int = 0) -> dict[int, FloatArray] | None:
+        """Bands of the curves of a score, if there are several members."""
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -72,7 +71,7 @@ class ColumnCurve(NamedTuple):
     share : array
         Share of the training rows at each value.
     band : (2, m) array, optional
-        Lower and upper ends of a band with 95 % of the curves of bootstrap samples.
+        Lower and upper ends of a band of about 95 %, from the members of the model.
     direction : int
         1 or -1 if the curve is constrained to rise or fall, otherwise 0.
     missing : float, optional
@@ -200,7 +199,7 @@ def column_curves(
     ----------
     model : AdditiveClassifier or AdditiveRegressor
     bands : dict from column number to array, optional
-        The result of ``model.curve_bands``; by default of its last call.
+        By default those of ``model.curve_bands``.
     score : int
         Number of the class, if there are more than two.
     names : sequence of str, optional
@@ -208,8 +207,8 @@ def column_curves(
     """
     made = model.to_model()
     sign, names = made.sign, _names(made, names)
-    if bands is None and score == 0:
-        bands = made.bands
+    if bands is None:
+        bands = made.bands(score)
     theta = made.coef[score]
     tables, spread = made.bins.tables(theta), made.bins.spread(theta)
     found = []

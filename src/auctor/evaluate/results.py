@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from auctor.additive.bands import bands_of
-from auctor.additive.model import AdditiveModel
 from auctor.core.errors import DataWarning, Option, speaks
 from auctor.core.types import Array
 from auctor.data.preparation import Scaling
@@ -175,10 +173,6 @@ class TrainingRun:
             numbers=None if parts.test_rows is None else (parts.test_rows + 1).tolist(),
             slices=slices,
         )
-        if isinstance(self.model, AdditiveModel):
-            self.progress.stage("drawing samples for the bands of the curves")
-            model = replace(self.model, bands=bands_of(self.fitted, self.rows))
-            self.fitted = replace(self.fitted, model=model)
         return describe(
             f"{self.model.metric} on {Path(source).name}",
             self.model,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.additive.bins import Bins
+from auctor.additive.bins import Bins, LevelBins
 from auctor.core.types import FloatArray
 from auctor.export.graph import Graph
 
@@ -24,9 +24,12 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
         if not tables[j].any() and j not in used:
             continue  # the column adds nothing
         x = graph.add("Gather", graph.rows, graph.constant(f"column_{j}", np.array([j])), axis=1)
-        cuts = graph.constant(f"cuts_{j}", column.cuts[None, :])
-        above = graph.add("Cast", graph.add("Greater", x, cuts), to=graph.kinds.INT64)
-        code = graph.add("Add", graph.add("ReduceSum", above, axis), one)
+        if isinstance(column, LevelBins):
+            code = _level(graph, j, column, x, axis)
+        else:
+            cuts = graph.constant(f"cuts_{j}", column.cuts[None, :])
+            above = graph.add("Cast", graph.add("Greater", x, cuts), to=graph.kinds.INT64)
+            code = graph.add("Add", graph.add("ReduceSum", above, axis), one)
         codes[j] = graph.add("Where", graph.add("IsNaN", x), none, code)
     places = [(j, code) for j, code in codes.items()]
     for k, pair in enumerate(bins.pairs):
@@ -43,6 +46,17 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
         entries = graph.add("Gather", graph.constant(f"table_{j}", tables[j]), code, axis=0)
         total = graph.add("Add", total, graph.add("Squeeze", entries, axis))
     return total
+
+
+def _level(graph: Graph, j: int, column: LevelBins, x: str, axis: str) -> str:
+    """The code of a category: the number of the level that equals the value, else the last code."""
+    values = graph.constant(f"levels_of_{j}", column.values[None, :])
+    equal = graph.add("Cast", graph.add("Equal", x, values), to=graph.kinds.INT64)
+    # The last code, and what the level that is met takes away from it.
+    back = column.other - 1 - np.arange(column.values.size)
+    less = graph.add("Mul", equal, graph.constant(f"back_{j}", back[None, :]))
+    last = graph.constant(f"other_{j}", np.array([[column.other]]))
+    return graph.add("Sub", last, graph.add("ReduceSum", less, axis))
 
 
 def _shape(graph: Graph, k: int) -> str:

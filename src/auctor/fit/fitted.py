@@ -66,6 +66,10 @@ class Fitted(Generic[P_co, M_co]):
         The strength of the penalty, if a search or an additive model picked it.
     odds_slope : float, optional
         Of an additive model of two classes: see `auctor.AdditiveClassifier`.
+    oof : (n, k) array, optional
+        Of an additive model: scores of each row by the member that leaves it out.
+    measured : float, optional
+        The metric of these scores.
     warnings : list of Warning
         Warnings for the user.
     interrupted : bool
@@ -81,6 +85,8 @@ class Fitted(Generic[P_co, M_co]):
     search: StrengthChoice | None = None
     strength: float | None = None
     odds_slope: float | None = None
+    oof: FloatArray | None = None
+    measured: float | None = None
     warnings: list[Warning] = field(default_factory=list)
     interrupted: bool = False
 

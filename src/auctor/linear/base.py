@@ -159,7 +159,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 #: Attributes that show a model, which a search without ``refit`` has not.
-OF_MODEL = ("coef_", "intercept_", "threshold_", "bins_", "signs_", "bands_")
+OF_MODEL = ("coef_", "intercept_", "threshold_", "bins_", "signs_", "error_")
 
 
 class LinearEstimator(TableEstimator, LinearParameters):
@@ -190,6 +190,8 @@ class LinearEstimator(TableEstimator, LinearParameters):
             "calibrators_": None if calibrators is None else list(calibrators),
             "strength_": fitted.strength,
             "odds_slope_": fitted.odds_slope,
+            "oof_scores_": fitted.oof,
+            "score_oof_": fitted.measured,
             "strengths_": None if choice is None else choice.strengths,
             "scores_": None if choice is None else choice.scores,
             "best_index_": None if choice is None else choice.best_index,
@@ -223,6 +225,8 @@ class LinearEstimator(TableEstimator, LinearParameters):
             search=choice,
             strength=known.get("strength_"),
             odds_slope=known.get("odds_slope_"),
+            oof=known.get("oof_scores_"),
+            measured=known.get("score_oof_"),
         )
 
     def to_model(self) -> Any:

@@ -27,7 +27,7 @@ from auctor.linear.offered import offered_if
 
 def check_has_probabilities(estimator: Any) -> None:
     """Raise if a classifier has no `predict_proba`: neither calibrated nor trained on log-loss."""
-    if estimator.calibrate is None and not log_odds(estimator.metric, None):
+    if estimator.calibrate is None and not estimator.gives_log_odds:
         raise NotOfferedError(
             "{option} or 'isotonic', or {option2}, for predict_proba",
             got="calibrate=None",
@@ -219,7 +219,7 @@ class MetricClassifier(
     @speaks
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
-        check_is_fitted(self, "coef_" if log_odds(self.metric, self.calibrate) else "calibrators_")
+        check_is_fitted(self, "calibrators_" if self.calibrate is not None else "coef_")
         matrix = self._read(X, reset=False)
         return self.to_model().predict_proba(matrix)
 
@@ -239,7 +239,7 @@ class MetricClassifier(
         """The fitted coefficients as a model that predicts without scikit-learn."""
         # Scores of log-loss are log-odds; others need the fitted calibrators.
         calibrators: list[Calibrator] | None = None
-        if log_odds(self.metric, self.calibrate):
+        if self.calibrate is None and self.gives_log_odds:
             calibrators = [LOG_ODDS] * self.coef_.shape[0]
         elif self.calibrate is not None:
             calibrators = getattr(self, "calibrators_", None)
@@ -277,6 +277,11 @@ class MetricClassifier(
         )
         self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
         return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
+
+    @property
+    def gives_log_odds(self) -> bool:
+        """Whether scores are log-odds, so that there are probabilities without calibration."""
+        return log_odds(self.metric, None)
 
     def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Fit to rows and store the result; returns the warnings for `fit` to issue."""

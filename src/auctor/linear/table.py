@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from auctor.additive.parameters import log_loss_trained
 from auctor.core.errors import DataError, ParameterError, speaks, warn
 from auctor.core.types import Array, FloatArray
+from auctor.fit.calibrate import log_odds
 from auctor.fit.model import LinearModel
 from auctor.linear.base import check_columns
 from auctor.linear.classifier import MetricClassifier, check_has_probabilities
@@ -62,7 +64,7 @@ class TableClassifier(
     model : {"linear", "additive"}
         The model of the encoded columns: `MetricClassifier`, or `AdditiveClassifier` with a curve
         for each column.
-    n_bins, monotone, interactions
+    n_bins, monotone, interactions, members
         Parameters of `AdditiveClassifier`. Monotone columns have their names in the table, or those
         of the encoded columns ("city=Oslo").
     strength : "auto" or float >= 0
@@ -141,6 +143,12 @@ class TableClassifier(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+    @property
+    def gives_log_odds(self) -> bool:
+        """Whether scores are log-odds, so that there are probabilities without calibration."""
+        curves = self.model == "additive" and log_loss_trained(self)
+        return curves or log_odds(self.metric, None)
 
     @speaks
     def make_model(self, schema: Schema | None = None) -> MetricClassifier:

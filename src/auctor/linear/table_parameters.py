@@ -15,15 +15,19 @@ from auctor.fit.registry import known
 from auctor.fit.train_model import check_given
 from auctor.tables.schema import KEEP, Schema
 
+#: Parameters that only additive models have.
+CURVES = ("n_bins", "monotone", "interactions", "members")
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TableParameters(ClassifierParameters):
     """Parameters of `TableClassifier`."""
 
     model: str = "linear"
-    n_bins: int = 32
+    n_bins: int | None = None
     monotone: Any = None
-    interactions: int = 0
+    interactions: Any = "auto"
+    members: int = 8
     strength: Any = "auto"
     n_strengths: int | None = None
     cv: Any = 5
@@ -46,7 +50,7 @@ class TableParameters(ClassifierParameters):
 
 def linear(given: TableParameters) -> ClassifierParameters:
     """Parameters of a linear model; of a search for the strength if that is "auto"."""
-    for name in ("n_bins", "monotone", "interactions"):
+    for name in CURVES:
         if getattr(given, name) != getattr(TableParameters, name):
             options = Option(name, bare=True), Option("model", "linear")
             raise _needs_additive(
@@ -77,10 +81,9 @@ def additive(given: TableParameters) -> ClassifierParameters:
                 todo="Drop it, or use {option}.",
                 option=(Option("model", "linear"), name, Option(name, value)),
             )
-    params |= {name: getattr(given, name) for name in ("n_bins", "monotone", "interactions")}
+    params |= {name: getattr(given, name) for name in CURVES}
     # Defaults of linear models become those of additive models.
-    if params["threshold_cv"] is None:
-        del params["threshold_cv"]
+    del params["threshold_cv"]
     if params["penalty"] == ClassifierParameters().penalty:
         params["penalty"] = AdditiveParameters().penalty
     if given.n_strengths is not None:

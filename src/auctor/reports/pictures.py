@@ -80,7 +80,7 @@ def curve_pictures(
 ) -> CurvePictures:
     """Figures of the curves, pairs and explained rows of a fitted additive model.
 
-    Curves have bands if ``model.curve_bands`` was called before.
+    Curves have bands if the model has several members.
 
     Parameters
     ----------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from auctor.additive.bins import Bins, ColumnBins, PairBins
+from auctor.additive.bins import Bins, ColumnBins, LevelBins, PairBins
 from auctor.additive.model import Curves
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.codebook import MOST_CODES
@@ -20,14 +21,17 @@ _NUMBERS = ("middle", "scale", "low", "high")
 
 def describe_curves(model: Curves, arrays: Arrays) -> Json:
     """The bins of a model for a file; adds concatenated arrays of all columns to ``arrays``."""
-    bins, signs, bands = model.bins, model.signs, model.bands
+    bins, signs = model.bins, model.signs
     columns = bins.columns
+    lists = [_lists(column) for column in columns]
     for name in _LISTS:
         kind = np.int64 if name == "steps" else np.float64
-        lists = [np.asarray(getattr(column, name), dtype=kind) for column in columns]
-        arrays[f"bins.{name}"] = np.concatenate(lists)
-    arrays["bins.sizes"] = np.array([[c.cuts.size, c.steps.size] for c in columns], dtype=np.int64)
-    arrays["bins.numbers"] = np.array([[getattr(c, n) for n in _NUMBERS] for c in columns])
+        arrays[f"bins.{name}"] = np.concatenate([one[name].astype(kind) for one in lists])
+    sizes = [[one["cuts"].size, one["steps"].size] for one in lists]
+    arrays["bins.sizes"] = np.array(sizes, dtype=np.int64)
+    arrays["bins.numbers"] = np.array(
+        [[getattr(column, name, 0.0) for name in _NUMBERS] for column in columns]
+    )
     arrays["bins.signs"] = np.asarray(signs, dtype=np.int64)
     for k, pair in enumerate(bins.pairs):
         arrays[f"pair.{k}.columns"] = np.array([pair.first, pair.second], dtype=np.int64)
@@ -35,16 +39,27 @@ def describe_curves(model: Curves, arrays: Arrays) -> Json:
             level.astype(np.int64) for level in pair.levels
         )
         arrays[f"pair.{k}.share"] = pair.share
-    if bands is not None:
-        arrays["bins.bands"] = np.hstack([bands[j] for j in range(len(columns))])
-    return {"pairs": len(bins.pairs), "bands": bands is not None}
+    if model.error is not None:
+        arrays["bins.error"] = model.error
+    levels = {
+        str(j): None if column.labels is None else list(column.labels)
+        for j, column in enumerate(columns)
+        if isinstance(column, LevelBins)
+    }
+    return {"pairs": len(bins.pairs), "error": model.error is not None, "levels": levels}
 
 
-def read_curves(
-    entry: Any, d: int, arrays: Arrays
-) -> tuple[Bins, IntArray, dict[int, FloatArray] | None]:
-    """The checked bins of a file, the direction of every column, and the bands if there are any."""
-    known = isinstance(entry, dict) and entry.keys() in ({"pairs"}, {"pairs", "bands"})
+def _lists(column: ColumnBins | LevelBins) -> dict[str, Array]:
+    """The arrays of a column; the values of the levels of a category stand for cuts."""
+    if isinstance(column, ColumnBins):
+        return {name: np.asarray(getattr(column, name)) for name in _LISTS}
+    none = np.zeros(column.size)
+    return {"cuts": column.values, "line": none, "share": column.share, "steps": np.empty(0)}
+
+
+def read_curves(entry: Any, d: int, arrays: Arrays) -> tuple[Bins, IntArray, FloatArray | None]:
+    """The checked bins of a file, the direction of every column, and the errors if there are."""
+    known = isinstance(entry, dict) and entry.keys() == {"pairs", "error", "levels"}
     need(known, "a number of pairs")
     count = entry["pairs"]
     need(type(count) is int and 0 <= count <= d * d, "a number of pairs")
@@ -63,16 +78,20 @@ def read_curves(
         else:
             floats(array, (int(lengths[name].sum()),))
         parts[name] = np.split(array, np.cumsum(lengths[name])[:-1])
-    columns = [
-        _column({name: parts[name][j] for name in _LISTS}, numbers[j].tolist()) for j in range(d)
+    levels = entry["levels"]
+    need(isinstance(levels, dict), "levels of categories by column")
+    columns: list[ColumnBins | LevelBins] = [
+        _levels({name: parts[name][j] for name in _LISTS}, levels[str(j)])
+        if str(j) in levels
+        else _column({name: parts[name][j] for name in _LISTS}, numbers[j].tolist())
+        for j in range(d)
     ]
     pairs = [_pair(k, columns, arrays) for k in range(count)]
-    bands = None
-    if entry.get("bands"):
-        ends = np.cumsum(cuts + 1)
-        whole_bands = floats(arrays.pop("bins.bands"), (2, int(ends[-1])))
-        bands = dict(enumerate(np.split(whole_bands, ends[:-1], axis=1)))
-    return Bins(columns, tuple(pairs)), signs, bands
+    bins, error = Bins(columns, tuple(pairs)), None
+    if entry["error"]:
+        error = arrays.pop("bins.error")
+        floats(error, (error.shape[0], bins.size))
+    return bins, signs, error
 
 
 def _whole(array: Array, shape: tuple[int, ...], most: int) -> Array:
@@ -99,15 +118,28 @@ def _column(lists: dict[str, Array], numbers: list[float]) -> ColumnBins:
     return ColumnBins(cuts, lists["line"], lists["share"], steps, *numbers)
 
 
-def _pair(k: int, columns: list[ColumnBins], arrays: Arrays) -> PairBins:
+def _levels(lists: dict[str, Array], labels: Any) -> LevelBins:
+    """The bins of a category, from its arrays and the labels of its levels."""
+    values = lists["cuts"]
+    need(values.size + 2 <= MOST_CODES and bool((np.diff(values) > 0.0).all()), "rising levels")
+    _shares(lists["share"])
+    if labels is not None:
+        texts = isinstance(labels, list) and all(isinstance(one, str) for one in labels)
+        need(texts and len(labels) == values.size, "a label for each level")
+        labels = tuple(labels)
+    return LevelBins(values, lists["share"], labels)
+
+
+def _pair(k: int, columns: Sequence[ColumnBins | LevelBins], arrays: Arrays) -> PairBins:
     """The bins of pair k; removes its arrays from ``arrays``."""
     first, second = _whole(arrays.pop(f"pair.{k}.columns"), (2,), len(columns)).tolist()
     levels = []
     for side, j in (("first", first), ("second", second)):
         level = _whole(arrays.pop(f"pair.{k}.{side}"), (columns[j].size,), MOST_CODES)
-        need(level[0] == 0 and bool(np.isin(np.diff(level), (0, 1)).all()), "levels of codes")
+        rising = isinstance(columns[j], LevelBins) or np.isin(np.diff(level), (0, 1)).all()
+        need(level[0] == 0 and bool(rising), "levels of codes")
         levels.append(level.astype(np.uint8))
-    cells = (int(levels[0][-1]) + 1) * (int(levels[1][-1]) + 1)
+    cells = (int(levels[0].max()) + 1) * (int(levels[1].max()) + 1)
     need(cells <= MOST_CODES, "cells of a pair")
     share = floats(arrays.pop(f"pair.{k}.share"), (cells,))
     _shares(share)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from auctor.additive.model import Curves, with_curves
-from auctor.additive.parameters import CurveParameters
+from auctor.additive.parameters import AdditiveParameters, CurveParameters, log_loss_trained
 from auctor.core.result import Solution, Status, Trace
 from auctor.core.types import Array
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
@@ -55,7 +55,11 @@ def describe(fitted: AnyFitted, arrays: Arrays) -> Json:
         "coef": CODEC.encode(coef, "coef", arrays),
         "gap": CODEC.encode(fitted.gap, "gap", arrays),
         "n_iter": CODEC.encode(fitted.n_iter, "n_iter", arrays),
-        "solutions": _solutions(model.coef, solutions, arrays) if solutions else None,
+        "solutions": _solutions(
+            None if isinstance(model, Curves) else model.coef, solutions, arrays
+        )
+        if solutions
+        else None,
     }
     if isinstance(model, Curves):
         entry["curves"] = describe_curves(model, arrays)
@@ -84,11 +88,14 @@ def describe(fitted: AnyFitted, arrays: Arrays) -> Json:
     return entry
 
 
-def _solutions(rows: Array, solutions: list[Solution], arrays: Arrays) -> list[Json]:
-    """Solutions with their traces; coefficients only if they differ from those of the model."""
+def _solutions(rows: Array | None, solutions: list[Solution], arrays: Arrays) -> list[Json]:
+    """Solutions with their traces; coefficients only if they differ from those of the model.
+
+    Without ``rows``, the weights of the model, no coefficients are kept.
+    """
     traces, made = [], []
     for k, solution in enumerate(solutions):
-        same = k < rows.shape[0] and np.array_equal(rows[k], solution.coef)
+        same = rows is None or (k < len(rows) and np.array_equal(rows[k], solution.coef))
         names = (*_SOLUTION_FLOATS, *_SOLUTION_COUNTS, "certified", "solver")
         entry = {name: CODEC.encode(getattr(solution, name), name, arrays) for name in names}
         coef = np.asarray(solution.coef, dtype=np.float64)
@@ -135,7 +142,7 @@ def read_fitted(
     curves = None
     if isinstance(given, CurveParameters):
         curves = read_curves(fitted.pop("curves"), d, arrays)
-        d = curves[0].n_params
+        d = curves[0].size
     model, calibrators = _model(name, given, d, feature_names, fitted, arrays)
     strength = odds_slope = None
     if curves is not None:
@@ -190,7 +197,8 @@ def _model(
     coef = matrix(fitted.pop("coef"), (k, d), arrays)
     # A model of log-odds needs no fitted calibrators.
     used = calibrators if given.calibrate is not None else None
-    if log_odds(given.metric, given.calibrate):
+    curved = isinstance(given, AdditiveParameters) and log_loss_trained(given)
+    if given.calibrate is None and (curved or log_odds(given.metric, None)):
         used = [LOG_ODDS] * k
     model = LinearModel(
         coef=coef,
@@ -249,14 +257,18 @@ def _made_solutions(
     model: LinearModel | RegressionModel, entries: Any, arrays: Arrays
 ) -> list[Solution]:
     """The solutions that a file describes; their traces are one array, split by steps."""
-    need(isinstance(entries, list) and len(entries) == len(model.coef), "a solution for each class")
+    # An additive model has one for each member, whose weights are not kept.
+    members = isinstance(model, Curves)
+    known = isinstance(entries, list) and (members or len(entries) == len(model.coef))
+    need(known and len(entries) > 0, "a solution for each class")
+    rows = [np.empty(0)] * len(entries) if members else list(model.coef)
     trace = arrays.pop("trace")
     steps = [whole(entry["steps"]) for entry in entries]
     floats(trace, (sum(steps), len(TRACE)), finite=False)
     parts = np.split(trace, np.cumsum(steps)[:-1])
     return [
         _made_solution(dict(entry), coef, part, arrays)
-        for entry, coef, part in zip(entries, model.coef, parts, strict=True)
+        for entry, coef, part in zip(entries, rows, parts, strict=True)
     ]
 
 

@@ -88,6 +88,99 @@ def add_table_gradient(
 
 
 @kernel
+def fill_maps(
+    theta: FloatArray, maps: Array, cuts: Array, means: FloatArray, squared: bool, out: FloatArray
+) -> None:
+    """Tables ``out[j, x * width + y]`` of maps: sums of products of a step of either side.
+
+    A line of ``maps`` has the column, the first parameter, the numbers of levels and of cuts. A
+    step is 1 from its cut on, minus its mean, so that a sum over steps is a running sum minus a
+    constant; ``squared`` takes the squares of the entries.
+    """
+    for q in range(maps.shape[0]):
+        start, height, width = maps[q, 1], maps[q, 2], maps[q, 3]
+        tall, wide = maps[q, 4], maps[q, 5]
+        table = out[maps[q, 0]]
+        # Along the second side: half[i, y] for every step i of the first.
+        half = np.empty((tall, width))
+        for i in range(tall):
+            at = start + i * wide
+            level = 0.0
+            for j in range(wide):
+                mean = means[q, 1, j]
+                level += (mean * mean if squared else -mean) * theta[at + j]
+            j = 0
+            for y in range(width):
+                while j < wide and cuts[q, 1, j] <= y:
+                    level += (1.0 - 2.0 * means[q, 1, j] if squared else 1.0) * theta[at + j]
+                    j += 1
+                half[i, y] = level
+        # Along the first side.
+        for y in range(width):
+            level = 0.0
+            for i in range(tall):
+                mean = means[q, 0, i]
+                level += (mean * mean if squared else -mean) * half[i, y]
+            i = 0
+            for x in range(height):
+                while i < tall and cuts[q, 0, i] <= x:
+                    level += (1.0 - 2.0 * means[q, 0, i] if squared else 1.0) * half[i, y]
+                    i += 1
+                table[x * width + y] = level
+
+
+@kernel
+def add_map_gradient(
+    histogram: FloatArray,
+    maps: Array,
+    cuts: Array,
+    means: FloatArray,
+    squared: bool,
+    out: FloatArray,
+) -> None:
+    """The transpose of `fill_maps`: two-dimensional running sums from the last cell."""
+    for q in range(maps.shape[0]):
+        start, height, width = maps[q, 1], maps[q, 2], maps[q, 3]
+        tall, wide = maps[q, 4], maps[q, 5]
+        cells = histogram[maps[q, 0]]
+        # Along the second side: half[x, j] = sum over y of cells[x, y] t_j(y).
+        half = np.empty((height, wide))
+        for x in range(height):
+            total = 0.0
+            for y in range(width):
+                total += cells[x * width + y]
+            above = 0.0
+            y = width
+            for back in range(wide):
+                j = wide - 1 - back
+                while y > cuts[q, 1, j]:
+                    y -= 1
+                    above += cells[x * width + y]
+                mean = means[q, 1, j]
+                if squared:
+                    half[x, j] = (1.0 - 2.0 * mean) * above + mean * mean * total
+                else:
+                    half[x, j] = above - mean * total
+        # Along the first side.
+        for j in range(wide):
+            total = 0.0
+            for x in range(height):
+                total += half[x, j]
+            above = 0.0
+            x = height
+            for back in range(tall):
+                i = tall - 1 - back
+                while x > cuts[q, 0, i]:
+                    x -= 1
+                    above += half[x, j]
+                mean = means[q, 0, i]
+                if squared:
+                    out[start + i * wide + j] += (1.0 - 2.0 * mean) * above + mean * mean * total
+                else:
+                    out[start + i * wide + j] += above - mean * total
+
+
+@kernel
 def look_up(
     words: Array, tables: FloatArray, offset: float, out: FloatArray, low: int, high: int
 ) -> None:

@@ -155,7 +155,7 @@ def regularisation_path(
         check_real("max_seconds", max_seconds, low=0.0)
     # One solve per strength; Ctrl-C between points keeps those that are done.
     levels = _levels(problem, strengths, n, ratio)
-    run = _PathRun(problem, solver, tol, max_iter, as_rng(rng), max_seconds, w0, on_point)
+    run = PathRun(problem, solver, tol, max_iter, as_rng(rng), max_seconds, w0, on_point)
     with quiet_blas():
         for strength in levels:
             try:
@@ -173,7 +173,7 @@ def regularisation_path(
     return path
 
 
-class _PathRun:
+class PathRun:
     """A path in progress."""
 
     def __init__(
