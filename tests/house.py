@@ -30,7 +30,3 @@ def walked(tree):
 def shown(path, nodes):
     """Places, for a message."""
     return [f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)[:80]}" for node in nodes]
-
-
-def functions(tree):
-    return [n for n in walked(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]

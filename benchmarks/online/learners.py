@@ -144,7 +144,7 @@ def a20() -> Iterator[Line]:
             X, y = sets.SETS[stem].load()
         except datasets.MissingDataSet:
             continue
-        cell = tables._cell(X, y, tables.METHODS["B-LS-SVM"], 10.0)
+        cell = tables.measured_cell(X, y, tables.METHODS["B-LS-SVM"], 10.0)
         mean, own = float(np.mean(cell["values"])), float(np.std(cell["values"]))
         yield Line(
             f"{stem}: exact minimiser, tuned, {len(cell['values'])} folds",
@@ -388,6 +388,6 @@ def _standard(stem: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     else:
         data = datasets.load(stem)
         X, y = (data.X.toarray() if hasattr(data.X, "toarray") else data.X), data.y
-    X = datasets._standardised(X)
+    X = datasets.standardised(X)
     order, cut = np.random.default_rng(0).permutation(y.size), int(0.8 * y.size)
     return X[order[:cut]], y[order[:cut]], X[order[cut:]], y[order[cut:]]

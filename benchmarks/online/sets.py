@@ -108,10 +108,10 @@ def _groups(label: np.ndarray) -> np.ndarray:
 
 
 def _classes(*parts: str, more: tuple[str, ...] = ()) -> Arrays:
-    X, label = datasets._svmlight(*parts)
+    X, label = datasets.svmlight(*parts)
     if more:
-        Z, rest = datasets._svmlight(*more, features=X.shape[1])
-        X, label = datasets._csr(sp.vstack([X, Z])), np.append(label, rest)
+        Z, rest = datasets.svmlight(*more, features=X.shape[1])
+        X, label = datasets.as_csr(sp.vstack([X, Z])), np.append(label, rest)
     return X, _groups(label)
 
 
@@ -124,7 +124,7 @@ def _mnist() -> Arrays:
 
 
 def _covtype() -> Arrays:
-    table = np.array(datasets._csv("covtype-20k", "covtype.20k.data.xz"), dtype=np.float64)
+    table = np.array(datasets.csv_rows("covtype-20k", "covtype.20k.data.xz"), dtype=np.float64)
     X, label = table[:, :-1], table[:, -1]
     low, high = X.min(axis=0), X.max(axis=0)
     return (X - low) / np.where(high > low, high - low, 1.0), _groups(label)
@@ -139,8 +139,8 @@ def keel(stem: str) -> Arrays:
 
 def letter(target: int = 1) -> Arrays:
     """One letter against the others, both parts."""
-    X, label = datasets._svmlight("letter", "letter.scale.xz")
-    Z, rest = datasets._svmlight("letter", "letter.scale.t.xz", features=X.shape[1])
+    X, label = datasets.svmlight("letter", "letter.scale.xz")
+    Z, rest = datasets.svmlight("letter", "letter.scale.t.xz", features=X.shape[1])
     label = np.append(label, rest)
     return sp.vstack([X, Z]).toarray(), np.where(label == target, 1.0, -1.0)
 

@@ -80,10 +80,10 @@ def svmlight(*parts: str, features: int | None = None) -> Arrays:
 
     with lzma.open(stored(*parts)) as stream:
         X, y = load_svmlight_file(io.BytesIO(stream.read()), n_features=features)[:2]
-    return _csr(X), y
+    return as_csr(X), y
 
 
-def _csr(X: sp.spmatrix | sp.sparray) -> sp.csr_array:
+def as_csr(X: sp.spmatrix | sp.sparray) -> sp.csr_array:
     """Canonical CSR with 32-bit indices, what every solver takes without a copy."""
     X = sp.csr_array(X, dtype=np.float64)
     X.sum_duplicates()
@@ -92,7 +92,7 @@ def _csr(X: sp.spmatrix | sp.sparray) -> sp.csr_array:
     return sp.csr_array(parts, shape=X.shape)
 
 
-def _csv(*parts: str) -> list[list[str]]:
+def csv_rows(*parts: str) -> list[list[str]]:
     with lzma.open(stored(*parts), "rt") as stream:
         return [line.strip().split(",") for line in stream if line.strip()]
 
@@ -110,7 +110,7 @@ def _signs(positive: np.ndarray) -> np.ndarray:
     return np.where(positive, 1.0, -1.0)
 
 
-def _standardised(X: np.ndarray) -> np.ndarray:
+def standardised(X: np.ndarray) -> np.ndarray:
     spread = X.std(axis=0)
     return np.ascontiguousarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
@@ -123,7 +123,7 @@ def _binary(*parts: str, positive: float = 1.0, features: int | None = None) -> 
 def _dense(*parts: str, standardise: bool = False) -> Arrays:
     X, y = _binary(*parts)
     dense = X.toarray()
-    return (_standardised(dense) if standardise else dense), y
+    return (standardised(dense) if standardise else dense), y
 
 
 def _one_vs_rest(*parts: str, label: int) -> Arrays:
@@ -135,19 +135,19 @@ def _matlab(*parts: str) -> Arrays:
     content = scipy.io.loadmat(stored(*parts))
     X = np.asarray(content["X"], dtype=np.float64)
     label = np.ravel(content["Y"]).astype(float)
-    return _standardised(X), _signs(label == label.max())
+    return standardised(X), _signs(label == label.max())
 
 
 def _bibtex() -> Arrays:
     """The most frequent of the 159 tags against the rest."""
     content = scipy.io.loadmat(stored("bibtex", "bibtex.mat"))
     tags = np.asarray(content["target"]) > 0
-    return _csr(sp.csr_array(content["data"])), _signs(tags[tags.sum(axis=1).argmax()])
+    return as_csr(sp.csr_array(content["data"])), _signs(tags[tags.sum(axis=1).argmax()])
 
 
 def _covtype() -> Arrays:
-    table = np.array(_csv("covtype-20k", "covtype.20k.data.xz"), dtype=np.float64)
-    return _standardised(table[:, :-1]), _signs(table[:, -1] == 2)
+    table = np.array(csv_rows("covtype-20k", "covtype.20k.data.xz"), dtype=np.float64)
+    return standardised(table[:, :-1]), _signs(table[:, -1] == 2)
 
 
 def _numbers(folder: str, stem: str) -> Arrays:
@@ -164,13 +164,13 @@ def npz(folder: str, stem: str) -> Arrays:
 
 
 def _caravan() -> Arrays:
-    table = [line[1:] for line in _csv("caravan", "Caravan.csv.xz")[1:]]
+    table = [line[1:] for line in csv_rows("caravan", "Caravan.csv.xz")[1:]]
     X = np.array([line[:-1] for line in table], dtype=np.float64)
     return X, _signs(np.array([line[-1].strip('"') == "Yes" for line in table]))
 
 
 def _pima() -> Arrays:
-    table = np.array(_csv("diabetes", "pima-indians-diabetes.csv.xz"), dtype=np.float64)
+    table = np.array(csv_rows("diabetes", "pima-indians-diabetes.csv.xz"), dtype=np.float64)
     return table[:, :-1], _signs(table[:, -1] == 1)
 
 
@@ -182,7 +182,7 @@ def _raw(*parts: str, positive: float = 1.0) -> Arrays:
 
 def _kdd99(rows: int = 50_000) -> Arrays:
     """Rare attacks (not normal, smurf, neptune) against the rest, every k-th row, one-hot text."""
-    lines = _csv("kdd99-10pc", "kddcup.data_10_percent.xz")
+    lines = csv_rows("kdd99-10pc", "kddcup.data_10_percent.xz")
     lines = lines[:: max(1, len(lines) // rows)]
     table = np.array(lines, dtype=object)
     label = table[:, -1].astype(str)
@@ -194,7 +194,7 @@ def _kdd99(rows: int = 50_000) -> Arrays:
         ones = (np.ones(len(code)), (np.arange(len(code)), code))
         blocks.append(sp.csr_array(ones, shape=(len(code), len(values))))
     rare = ~np.isin(label, ["normal.", "smurf.", "neptune."])
-    return _csr(sp.hstack(blocks, format="csr")), _signs(rare)
+    return as_csr(sp.hstack(blocks, format="csr")), _signs(rare)
 
 
 KOIL = {

@@ -81,7 +81,7 @@ def run(settings: Settings) -> dict[str, object]:
 
 def _load(stem: str) -> tuple[np.ndarray, np.ndarray]:
     if stem == "letter-z":
-        X, label = datasets._svmlight("letter", "letter.scale.xz")
+        X, label = datasets.svmlight("letter", "letter.scale.xz")
         return X.toarray(), np.where(label == 26, 1.0, -1.0)
     data = datasets.load(stem)
     return (data.X.toarray() if hasattr(data.X, "toarray") else data.X), data.y

@@ -179,7 +179,7 @@ def run(settings: Settings) -> dict[str, object]:
             if settings.over():
                 left.append(f"{stem}/{method}")
                 continue
-            cell = _cell(X, y, METHODS[method], QUICK_CAP if settings.quick else CAP)
+            cell = measured_cell(X, y, METHODS[method], QUICK_CAP if settings.quick else CAP)
             cells[f"{stem}/{method}"] = cell
             print(f"   {stem}/{method} {_text(cell)}", flush=True)
     if left:
@@ -223,7 +223,7 @@ def _folds(X: object, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield np.random.default_rng([repeat, k]).permutation(train), test
 
 
-def _cell(X: object, y: np.ndarray, method: Method, cap: float) -> dict[str, object]:
+def measured_cell(X: object, y: np.ndarray, method: Method, cap: float) -> dict[str, object]:
     """Test AUC of fold after fold until all are done or the time is up."""
     values, chosen = [], []
     start = time.process_time()

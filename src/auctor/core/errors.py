@@ -255,10 +255,10 @@ def _named(function: F, name_of: Callable[..., str]) -> F:
 
 def warn(message: Warning) -> None:
     """Warn at the line outside of this package that led here."""
-    frame, level = inspect.currentframe(), 1
+    frame, level = inspect.currentframe(), 1  # noqa: TID251
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, stacklevel=level)  # noqa: TID251
 
 
 class AuctorError(Message):

@@ -58,7 +58,7 @@ RANKING = ReportedMetric("auc", lambda y, scores, weight: metrics.auc(y, scores,
 
 
 @speaks_as("build_report")
-def build_report(
+def build_report(  # noqa: PLR0913 - the parts of a page
     title: str,
     y: npt.ArrayLike,
     candidates: Sequence[ReportedModel],

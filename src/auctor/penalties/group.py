@@ -114,9 +114,11 @@ class GroupL2(BasePenalty):
     def with_strength(self, strength: float) -> Self:
         """A copy with another strength that shares the groups."""
         other = copy(self)
-        other.strength, other._tree = check_strength(strength), None
+        other.strength = check_strength(strength)
+        # The parts of a copy are its own to change.
+        other._tree = None  # noqa: SLF001
         if self._spec is not None:
-            other._spec = other._levels(self._spec)
+            other._spec = other._levels(self._spec)  # noqa: SLF001
         return other
 
     def _levels(self, spec: BlockSpec) -> BlockSpec:

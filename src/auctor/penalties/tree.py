@@ -191,8 +191,9 @@ class TreeL2(TreeNorm):
         """A copy with another strength that shares the tree."""
         other = copy(self)
         other.strength = check_strength(strength)
-        other._spec = self._spec._replace(weight=strength * self._unit)
-        other._cached_top_nodes = None
+        # The parts of a copy are its own to change.
+        other._spec = self._spec._replace(weight=strength * self._unit)  # noqa: SLF001
+        other._cached_top_nodes = None  # noqa: SLF001
         return other
 
     @classmethod

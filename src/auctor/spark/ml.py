@@ -47,7 +47,7 @@ from auctor.spark.workers import SparkWorkers, from_spark
 
 def _param(name: str, doc: str, convert: Any) -> Any:
     """A parameter of a class. Its parent is set by Spark, for which `_dummy` is the only way."""
-    return Param(Params._dummy(), name, doc, convert)
+    return Param(Params._dummy(), name, doc, convert)  # noqa: SLF001
 
 
 class _Columns(
@@ -104,7 +104,7 @@ class SparkMetricClassifier(
     threshold = _param("threshold", "rule by which scores are cut", TypeConverters.toString)
 
     @keyword_only  # type: ignore[untyped-decorator]
-    def __init__(
+    def __init__(  # noqa: PLR0913 - pyspark reads keywords
         self,
         *,
         featuresCol: str = "features",
@@ -221,6 +221,6 @@ class _Reader(MLReader[Any]):
             file.write_bytes(base64.b64decode(kept["auctor"]))
             model = self.kind(load(file))
         # Every reader of pyspark restores the identifier so: `Params` has no public way.
-        model._resetUid(kept["uid"])
+        model._resetUid(kept["uid"])  # noqa: SLF001
         DefaultParamsReader.getAndSetParams(model, kept)
         return model

@@ -55,7 +55,7 @@ class Converted(NamedTuple):
 
 
 @speaks_as("convert")
-def convert(
+def convert(  # noqa: PLR0913 - options of reading
     source: Any,
     destination: AnyPath,
     *,

@@ -51,7 +51,7 @@ class Table(NamedTuple):
 
 
 @speaks_as("read_table")
-def read_table(
+def read_table(  # noqa: PLR0913 - options of reading
     source: Any,
     format: str = "auto",
     *,

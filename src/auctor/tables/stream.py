@@ -34,7 +34,7 @@ Reader = Callable[[Source, ReadOptions, Indices], Iterator[Chunk]]
 
 
 @speaks_as("open_stream")
-def open_stream(
+def open_stream(  # noqa: PLR0913 - options of reading
     source: Any,
     format: str = "auto",
     *,

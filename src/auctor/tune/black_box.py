@@ -39,7 +39,7 @@ RESTART_REACH = 20.0
 
 
 @speaks_as("minimise_black_box")
-def minimise_black_box(
+def minimise_black_box(  # noqa: PLR0913 - those of scipy.optimize.minimize
     fun: Callable[[FloatArray], float],
     x0: npt.ArrayLike,
     *,

@@ -108,7 +108,7 @@ class CallableMap:
         start: Any,
         weight: Any = None,
     ) -> None:
-        self._scores, self._jacobian = scores, jacobian
+        self.scores_at, self.jacobian_at = scores, jacobian
         self._start = check_vector("start", start)
         right = np.asarray(y)
         self.target = as_data(np.zeros((right.shape[0], 1)), right, weight=weight).target
@@ -130,8 +130,8 @@ class CallableMap:
     def rows(self, index: IntArray) -> CallableMap:
         """The map of some rows; the user's functions still compute all of them."""
         part = copy(self)
-        part._scores = lambda w: np.asarray(self._scores(w))[index]
-        part._jacobian = lambda w: np.asarray(self._jacobian(w))[index]
+        part.scores_at = lambda w: np.asarray(self.scores_at(w))[index]
+        part.jacobian_at = lambda w: np.asarray(self.jacobian_at(w))[index]
         part.target, part.n_rows = self.target.take(index), int(index.size)
         return part
 
@@ -142,8 +142,8 @@ class CallableMap:
     @speaks_for_itself
     def at(self, w: FloatArray) -> Tangent:
         """Scores and Jacobian at w, with their shapes checked."""
-        value = np.asarray(self._scores(w), dtype=np.float64)
-        jacobian = np.asarray(self._jacobian(w), dtype=np.float64)
+        value = np.asarray(self.scores_at(w), dtype=np.float64)
+        jacobian = np.asarray(self.jacobian_at(w), dtype=np.float64)
         shapes = ((self.n_rows,), (self.n_rows, self.n_params))
         if (value.shape, jacobian.shape) != shapes:
             raise DataError(
