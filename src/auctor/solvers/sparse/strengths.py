@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from auctor.core.checks import check_vector
-from auctor.core.errors import ParameterError
+from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.protocols import Penalty
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, SeparableSpec
@@ -25,6 +25,7 @@ MOST_ENTRIES = 1 << 22
 STRETCH = 1e6
 
 
+@speaks_as("strength_max")
 def strength_max(problem: Problem) -> float:
     """The smallest strength at which the null model (all coefficients 0) is optimal.
 
