@@ -10,10 +10,9 @@ import numpy as np
 from auctor.core.capabilities import CURVED, SHIFTABLE, Shifted, Shifts
 from auctor.core.needs import Coupling, Splits
 from auctor.core.protocols import Loss
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, Target, absolute_sum
 
-#: A slope counts as zero up to this share of the sum of absolute slopes.
-EXACT = 1e-14
 #: Rounding error of a score, relative to its size: machine epsilon. Closer shifts are equal.
 ULP = 2.3e-16
 #: Most steps of the search for the best constant.
@@ -93,7 +92,7 @@ def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
         _, slope, size = shifts.at(t)
         if size == 0.0:
             return _middle(shifts, t)
-        if abs(slope) <= EXACT * size < math.inf:
+        if abs(slope) <= ROUNDING * size < math.inf:
             return t
         # NaN: an overflow on the side to which the last step went.
         if math.isnan(slope):

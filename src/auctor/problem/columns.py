@@ -10,10 +10,9 @@ import numpy as np
 from auctor.core.data_capabilities import SECOND_ORDER
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray, IntArray
 
-#: Variance of a column, as a share of its mean square, below which it is rounding error.
-NEGLIGIBLE = 1e-14
 #: Product of a column with random numbers of sum zero, as a share of its mean: it may be constant.
 STEADY = 1e-10
 #: Columns up to which mean squares are computed exactly from products, one product per column.
@@ -117,7 +116,7 @@ class ColumnStatistics:
                 for side in target.classes:
                     share[side.rows] = 0.5 * side.share
             _, square, variance = self.moments(share)
-            self._spread[balanced] = np.maximum(variance, NEGLIGIBLE * square)
+            self._spread[balanced] = np.maximum(variance, ROUNDING * square)
         return self._spread[balanced]
 
 

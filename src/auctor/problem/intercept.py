@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from auctor.core.protocols import Data, Loss
-from auctor.core.shift import EXACT, shifts_of
+from auctor.core.rounding import ROUNDING
+from auctor.core.shift import shifts_of
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem.certificate import duality_gap
 from auctor.problem.placement import constant_scores
@@ -110,7 +111,7 @@ def with_best_intercept(problem: Problem, point: Point) -> Point:
     if not problem.has_intercept or not math.isfinite(point.loss):
         return point
     slope = abs(float(point.dscores.sum()))
-    if problem.loss.convex and slope <= EXACT * absolute_sum(point.dscores):
+    if problem.loss.convex and slope <= ROUNDING * absolute_sum(point.dscores):
         return point  # optimal; for a loss that is not convex a zero slope would not prove that
     # A one-dimensional search on the scores, which takes no pass over the data.
     penalty, target = problem.penalty.value(problem.coef(point.w)), problem.data.target
@@ -128,7 +129,7 @@ def evaluate_at_best_intercept(problem: Problem, w: FloatArray, scores: FloatArr
     if problem.has_intercept:
         loss, target = problem.loss, problem.data.target
         here = shifts_of(loss, scores, target).at(0.0)
-        exact = loss.convex and abs(here.slope) <= EXACT * here.size
+        exact = loss.convex and abs(here.slope) <= ROUNDING * here.size
         if math.isfinite(here.value) and not exact:
             penalty = problem.penalty.value(problem.coef(w))
             shift = problem.objective.best_shift(loss, scores, target, penalty)

@@ -14,8 +14,8 @@ import numpy as np
 from auctor.core.capabilities import SCALE_INVARIANT
 from auctor.core.errors import IncompatibleError
 from auctor.core.protocols import Loss, Penalty
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, Target
-from auctor.problem.columns import NEGLIGIBLE
 from auctor.problem.needs import Need
 from auctor.problem.objective import Objective
 from auctor.problem.point import Point
@@ -72,7 +72,7 @@ class RatioObjective(Objective):
         """Largest derivative in w and the intercept, for centred columns of unit variance."""
         share = problem.data.target.share
         mean, square, variance = problem.columns.own
-        spread = np.sqrt(np.where(variance > NEGLIGIBLE * square, variance, 0.0))
+        spread = np.sqrt(np.where(variance > ROUNDING * square, variance, 0.0))
         # Derivatives by columns (x - mean) / spread, times the length of w in these units.
         slopes, total = problem.coef(problem.total_gradient(point)), float(point.dscores.sum())
         size = float(np.linalg.norm(problem.coef(point.w) * spread))

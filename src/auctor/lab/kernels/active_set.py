@@ -38,8 +38,6 @@ PARALLEL = 1e-10
 MULTIPLIER_ROUNDING = 1e-12
 #: Consecutive steps of length zero after which Bland's rule.
 CYCLE_STEPS = 8
-#: Length of a step, relative to 1 + |x|, that counts as zero: a few dozen times machine epsilon.
-STANDSTILL = 1e-14
 #: Changes of the working set after which the factors are recomputed.
 REFACTOR_AFTER = 60
 
@@ -379,7 +377,7 @@ def active_set(
                 x[i] += step * p[i]
             if blocking >= 0:
                 moved = step * math.sqrt(_dot(p, p))
-                stuck = stuck + 1 if moved <= STANDSTILL * (1.0 + math.sqrt(_dot(x, x))) else 0
+                stuck = stuck + 1 if moved <= ROUNDING * (1.0 + math.sqrt(_dot(x, x))) else 0
                 if not _add_row(A[blocking], Q, R, L, size, True):
                     return OUT_OF_STEPS, size, steps
                 working[size] = blocking

@@ -11,11 +11,9 @@ from scipy.spatial.distance import cdist
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.errors import DataError, speaks_for_itself
+from auctor.core.linalg import RANK_SHARE
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
-
-#: Eigenvalues of the kernel between landmarks below this share of the largest are dropped.
-RANK_SHARE = 1e-12
 
 
 @dataclass(frozen=True)

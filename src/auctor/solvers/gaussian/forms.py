@@ -12,10 +12,8 @@ from scipy.linalg import eigh
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, ParameterError, speaks_for_itself
+from auctor.core.linalg import RANK_SHARE
 from auctor.core.types import FloatArray
-
-#: Eigenvalues below this share of the largest count as zero; a few thousand times machine epsilon.
-RANK = 1e-12
 
 #: ``"full"``, ``"diagonal"``, blocks of column indices, or the width of a band around the diagonal.
 Covariance: TypeAlias = str | int | Sequence[Sequence[int]]
@@ -119,6 +117,6 @@ def _banded(matrix: FloatArray, width: int) -> FloatArray:
     apart = np.abs(place[:, None] - place)
     band = np.where(apart <= width, matrix, 0.0)
     lowest = eigh(band, eigvals_only=True, subset_by_index=(0, 0), check_finite=False)[0]
-    if lowest >= -RANK * float(np.diag(matrix).max(initial=0.0)):
+    if lowest >= -RANK_SHARE * float(np.diag(matrix).max(initial=0.0)):
         return band
     return np.asarray(matrix * np.maximum(1.0 - apart / (width + 1.0), 0.0))

@@ -12,11 +12,12 @@ from scipy.linalg import eigh
 from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import DENSE, GRAM, ROWS, SECOND_ORDER
 from auctor.core.errors import DataError, IncompatibleError, Option
+from auctor.core.linalg import RANK_SHARE
 from auctor.core.protocols import Data
 from auctor.core.result import Counts
 from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import ClassRows, FloatArray, IntArray
-from auctor.solvers.gaussian.forms import RANK, Covariance, covariance_form
+from auctor.solvers.gaussian.forms import Covariance, covariance_form
 
 #: Largest matrix that is decomposed, in columns, or in rows if those are fewer.
 LARGEST_SIZE = 4000
@@ -103,7 +104,7 @@ class ClassMoments:
         total = self.covariance[0] + self.covariance[1]
         scale = unit_scale(np.diag(total))
         values, vectors = eigh(total * scale * scale[:, None], check_finite=False)
-        kept = values > RANK * max(float(values[-1]), SMALLEST_DIVISOR)
+        kept = values > RANK_SHARE * max(float(values[-1]), SMALLEST_DIVISOR)
         # Whiten the sum S+ + S-, then rotate so that S+ is diagonal; S- = I - S+ then is, too.
         white = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
         share, rotation = eigh(white.T @ self.covariance[0] @ white, check_finite=False)
@@ -281,7 +282,7 @@ def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     inner = _inner_products(data, centre, work)
     # inner = V diag(values) V', so V sqrt(values) are the centred rows in an orthonormal basis.
     values, vectors = eigh(inner, check_finite=False)
-    kept = values > RANK * max(float(values[-1]), SMALLEST_DIVISOR)
+    kept = values > RANK_SHARE * max(float(values[-1]), SMALLEST_DIVISOR)
     root, vectors = np.sqrt(values[kept]), vectors[:, kept]
     rows = vectors * root
     mean, covariance = [], []
