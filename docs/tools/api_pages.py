@@ -12,6 +12,7 @@ from typing import Any
 #: Page by page: the module whose ``__all__`` it covers, and its helpers that are documented too.
 MODULES = {
     "auctor": ["auctor", "auctor.saved"],
+    "kernel": ["auctor.kernel"],
     "losses": ["auctor.losses"],
     "penalties": ["auctor.penalties"],
     "solvers": ["auctor.solvers"],

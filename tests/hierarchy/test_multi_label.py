@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -23,7 +24,9 @@ from auctor.hierarchy import (
     tune_decoder,
 )
 from auctor.hierarchy.calibration import Calibration
-from auctor.hierarchy.metrics import set_scores
+from auctor.hierarchy.kernel_ridge import CERTAIN, Kernel, train_kernel
+from auctor.hierarchy.metrics import pooled_auprc, set_scores
+from auctor.kernel import Nystroem, RandomFeatures
 
 TREE = Taxonomy.from_paths(["a/b/c", "a/b/d", "a/e", "f/g", "f/h"])
 GRAPH = Taxonomy.from_parents({"a": None, "f": None, "b": "a", "g": "f", "x": ["b", "g"]})
@@ -243,6 +246,66 @@ def test_scikit_learn_agrees():
             "check_sample_weight_equivalence_on_sparse_data": folds,
         },
     )
+
+
+BENT = Taxonomy.from_paths(["a/b/c", "a/b/d", "f/g"])
+
+
+def bent(n, seed):
+    """Label sets that no linear score separates."""
+    A = np.random.default_rng(seed).normal(size=(n, 4))
+    angle, far = np.arctan2(A[:, 1], A[:, 0]), (A[:, :2] ** 2).sum(axis=1) > 1.4
+    on = np.zeros((n, BENT.n_nodes), dtype=bool)
+    for name, part in (("c", far & (np.sin(2 * angle) > 0)), ("d", far), ("g", ~far)):
+        on[:, next(t for t, one in enumerate(BENT.names) if one.endswith(name))] = part
+    return A, BENT.close(on)
+
+
+@pytest.mark.parametrize("features", ["kernel", RandomFeatures(300), Nystroem(100)], ids=str)
+def test_features_bend_the_scores(features):
+    (A, on), (B, wanted) = bent(600, 0), bent(300, 1)
+    linear = HierarchicalMultiLabel(BENT, random_state=0).fit(A, on)
+    model = HierarchicalMultiLabel(BENT, features=features, random_state=0).fit(A, on)
+    assert model.score(B, wanted) > linear.score(B, wanted) + 0.1
+    assert model.score(B, wanted) > 0.85
+    assert pooled_auprc(wanted, model.predict_proba(B)) > 0.93
+    assert BENT.violations(model.predict(B)).size == 0
+    # Folds are scored by models that have not seen them.
+    held = model.out_of_fold_proba(A, on)
+    assert 0.9 < pooled_auprc(on, held) < pooled_auprc(on, model.predict_proba(A)) + 1e-9
+
+
+def test_kernel_ridge_is_that_of_scikit_learn_for_every_label():
+    (A, on), (B, _) = bent(120, 0), bent(40, 1)
+    kernel = Kernel(2.0, 0.3, 0.7)
+    models = train_kernel(A, on, None, kernel)
+    scaled = StandardScaler().fit(A)
+    Z, W = scaled.transform(A), scaled.transform(B)
+    mean = on.mean(axis=0)
+    theirs = KernelRidge(alpha=0.7, kernel="precomputed").fit(kernel.values(Z, Z), on - mean)
+    shown = models.scores(B) / (2 * CERTAIN) + 0.5
+    np.testing.assert_allclose(shown, theirs.predict(kernel.values(W, Z)) + mean, atol=1e-10)
+    # Weights are repetitions, but for the ridge, which is shared by as many rows.
+    weight = np.random.default_rng(0).integers(0, 3, 120).astype(float)
+    heavy = train_kernel(A, on, weight, kernel)
+    mass = weight[weight > 0].mean()
+    again = np.repeat(np.arange(120), weight.astype(int))
+    repeated = train_kernel(A[again], on[again], None, kernel._replace(ridge=0.7 * mass))
+    np.testing.assert_allclose(heavy.scores(B), repeated.scores(B), atol=1e-8)
+
+
+def test_a_kernel_model_is_saved_and_refused_by_name(tmp_path):
+    A, on = bent(150, 0)
+    model = HierarchicalMultiLabel(BENT, features="kernel", random_state=0).fit(A, on)
+    auctor.save(model, tmp_path / "m")
+    other = auctor.load(tmp_path / "m")
+    np.testing.assert_array_equal(other.predict_proba(A), model.predict_proba(A))
+    with pytest.raises(ParameterError, match="features to be 'kernel' or a transformer"):
+        HierarchicalMultiLabel(BENT, features="rbf").fit(A, on)
+    with pytest.raises(ParameterError, match="either features or estimator"):
+        HierarchicalMultiLabel(BENT, features="kernel", estimator=LogisticRegression()).fit(A, on)
+    with pytest.raises(DataError, match="at most 20,000 rows"):
+        train_kernel(np.zeros((20_001, 1)), np.zeros((20_001, 1)), None, Kernel(1.0, 1.0))
 
 
 def test_search_and_files(tmp_path):

@@ -151,9 +151,10 @@ def _estimators() -> list[ListedPart]:
 
 def _maps() -> list[ListedPart]:
     """Score maps, and feature maps."""
+    from auctor import kernel
     from auctor.lab import maps
 
-    return _objects(maps, "at", {}) + _objects(maps, "transform", {})
+    return _objects(maps, "at", {}) + _objects(kernel, "transform", {})
 
 
 def _tools() -> list[ListedPart]:

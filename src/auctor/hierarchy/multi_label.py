@@ -7,17 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils import ClassifierTags
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import ParameterError, speaks
+from auctor.core.errors import Option, ParameterError, speaks
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data import Dense, Sparse, wrap
+from auctor.data import Dense, Sparse, as_matrix, wrap
 from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
 from auctor.hierarchy.calibration import Calibration
 from auctor.hierarchy.decoders import DECODERS, Decoder, ExpectedF
+from auctor.hierarchy.kernel_ridge import choose_kernel, train_kernel
 from auctor.hierarchy.labels import in_form
-from auctor.hierarchy.node_estimators import train_estimators
+from auctor.hierarchy.node_estimators import MappedModels, train_estimators
 from auctor.hierarchy.nodes import NodeTask, train_nodes
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.hierarchy.tuning import OBJECTIVES, Tuned, tune_decoder
@@ -30,6 +32,7 @@ class MultiLabelParameters:
     taxonomy: Taxonomy | None = field(default=None, kw_only=False)
     decoder: Any = "expected_f"
     estimator: Any = None
+    features: Any = None
     loss: Any = "squared_hinge"
     penalty: Any = "l2"
     strength: float = 3e-4
@@ -67,6 +70,12 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     estimator : scikit-learn classifier, optional
         The model of each label, instead of auctor's; it needs ``decision_function`` or
         ``predict_proba``.
+    features : "kernel", transformer or None
+        "kernel" is kernel ridge regression for all labels, from one factorisation of the mean of a
+        Laplacian and a Gaussian kernel on standardised columns, for up to 20,000 rows; widths and
+        ridge are those of the largest pooled AU(PRC) on held-out rows, and loss, penalty, strength
+        and solver are not used. A transformer with `fit` and `transform`, such as
+        `auctor.kernel.RandomFeatures`, is fitted to the rows that the linear models are fitted to.
     loss : {"logistic", "squared_hinge", ...} or loss object
     penalty : {"l2", "l1", "elastic_net"} or penalty object
     strength : float >= 0
@@ -99,6 +108,8 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     calibration_ : slopes and offsets that turn scores into log-odds
     empty_labels_ : list
         Labels without rows, which are never predicted.
+    kernel_ : widths and ridge
+        Only with ``features="kernel"``.
     decoder_ : the tuned decoder
     objective_ : float
         Its objective on held-out scores; NaN if nothing was tuned.
@@ -129,6 +140,9 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
         self.check_parameters()
         rows = self._read_rows(X, y, sample_weight, self.broken)
         self.classes_ = list(self.taxonomy_.names)
+        if self.features == "kernel":
+            rng = np.random.default_rng(self.random_state)
+            self.kernel_ = choose_kernel(*rows, self.taxonomy_, rng)
         self.models_ = self._train_models(*rows)
         self.calibration_, tuned = self._calibrate_and_tune(rows)
         self.decoder_, self.objective_ = tuned.decoder, tuned.objective
@@ -188,6 +202,21 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
         self._settings()
         check_choice("objective", self.objective, tuple(OBJECTIVES))
         check_int("cv", self.cv, low=2)
+        known = hasattr(self.features, "fit") and hasattr(self.features, "transform")
+        if not (self.features is None or self.features == "kernel" or known):
+            raise ParameterError(
+                "{option} to be 'kernel' or a transformer",
+                got=repr(self.features),
+                todo="Pass one with fit and transform, such as auctor.kernel.RandomFeatures().",
+                option=Option("features", bare=True),
+            )
+        if self.features == "kernel" and self.estimator is not None:
+            raise ParameterError(
+                "either {option} or {option2}",
+                got="both",
+                todo="Set one of them to None.",
+                option=("features", "estimator"),
+            )
         if isinstance(self.decoder, str):
             check_choice("decoder", self.decoder, tuple(DECODERS))
         elif not hasattr(self.decoder, "decode"):
@@ -200,6 +229,17 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
 
     def _train_models(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:
         """Train a model for every label."""
+        if self.features == "kernel":
+            return train_kernel(matrix, on, weight, self.kernel_)
+        if self.features is not None:
+            features = clone(self.features).fit(matrix)
+            return MappedModels(
+                features, self._train_linear(as_matrix(features.transform(matrix)), on, weight)
+            )
+        return self._train_linear(matrix, on, weight)
+
+    def _train_linear(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:
+        """Train a linear model, or a clone of the user's estimator, for every label."""
         if self.estimator is not None:
             return train_estimators(self.estimator, matrix, on, weight)
         data: Dense | Sparse = wrap(matrix, Target(np.empty(0)), n_threads=1)

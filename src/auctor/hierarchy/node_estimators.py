@@ -31,6 +31,29 @@ class EstimatorModels(NamedTuple):
         return out
 
 
+class MappedModels(NamedTuple):
+    """Models of transformed rows, with the transformer."""
+
+    features: Any
+    models: Any
+
+    @property
+    def coef(self) -> Any:
+        """Weights of the features."""
+        return self.models.coef
+
+    @property
+    def intercept(self) -> FloatArray:
+        """Intercepts of all labels."""
+        intercept: FloatArray = self.models.intercept
+        return intercept
+
+    def scores(self, X: Any) -> FloatArray:
+        """Scores (n, k) of rows that are not transformed yet."""
+        scores: FloatArray = self.models.scores(self.features.transform(X))
+        return scores
+
+
 def train_estimators(
     estimator: Any, X: Any, on: Array, weight: FloatArray | None
 ) -> EstimatorModels:

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.codec import conforms
 from auctor.data.matrices import compressed_rows, dense_array, is_dense
 from auctor.saved.classes import class_of
 from auctor.saved.values import CODEC, Arrays, Json, floats, matrix, need
+
+#: Arrays of a kernel model with an entry for every column.
+COLUMNS = ("centre", "scale")
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
@@ -22,7 +26,11 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
         "sparse": not is_dense(coef),
         "coef": CODEC.encode(dense, "coef", arrays),
     }
-    vectors = {
+    vectors: dict[str, Any] = {}
+    if hasattr(estimator, "kernel_"):
+        entry["kernel"] = CODEC.encode(tuple(estimator.kernel_), "kernel", arrays)
+        vectors = {name: getattr(estimator.models_, name) for name in ("centre", "scale", "rows")}
+    vectors |= {
         "intercept": estimator.models_.intercept,
         "slope": estimator.calibration_.slope,
         "offset": estimator.calibration_.offset,
@@ -39,6 +47,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
 def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
     """The estimator that a file describes, checked; removes what it reads from the arguments."""
     from auctor.hierarchy.calibration import Calibration
+    from auctor.hierarchy.kernel_ridge import Kernel, KernelModels
     from auctor.hierarchy.labels import Form
     from auctor.hierarchy.nodes import NodeModels
     from auctor.hierarchy.taxonomy import Taxonomy
@@ -51,7 +60,13 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
     need(isinstance(taxonomy, Taxonomy), "a taxonomy")
     size = taxonomy.n_nodes
     estimator.taxonomy_, estimator.form_ = taxonomy, Form[fitted.pop("form")]
-    coef: Any = matrix(fitted.pop("coef"), (size, d), arrays)
+    kernel = CODEC.decode(fitted.pop("kernel", None), arrays)
+    need((kernel is not None) == (params.get("features") == "kernel"), "a kernel")
+    n, rows = size, None
+    if kernel is not None:
+        rows = CODEC.decode(fitted.pop("rows"), arrays)
+        n = len(rows) if isinstance(rows, np.ndarray) and rows.ndim else 0
+    coef: Any = matrix(fitted.pop("coef"), (size, d) if rows is None else (n, size), arrays)
     if fitted.pop("sparse"):
         coef = compressed_rows(coef)
     intercept, slope, offset = (
@@ -59,6 +74,14 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
         for key in ("intercept", "slope", "offset")
     )
     estimator.models_ = NodeModels(coef, intercept)
+    if kernel is not None:
+        need(conforms(kernel, tuple[float, float, float]), "a kernel")
+        need(min(kernel) > 0.0 and max(kernel) < np.inf, "a kernel")
+        estimator.kernel_ = Kernel(*kernel)
+        centre, scale = (floats(CODEC.decode(fitted.pop(key), arrays), (d,)) for key in COLUMNS)
+        need(bool((scale > 0.0).all()), "scales above 0")
+        rows = floats(rows, (n, d))
+        estimator.models_ = KernelModels(estimator.kernel_, centre, scale, rows, coef, intercept)
     estimator.calibration_ = Calibration(slope, offset)
     estimator.adopt_seen(_flags(fitted.pop("seen"), size, arrays))
     if name == "TopDownClassifier":

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import auctor.data
+import auctor.kernel
 import auctor.lab.maps
 import auctor.losses
 import auctor.penalties
@@ -79,7 +80,7 @@ def maps(package: ModuleType = auctor.lab.maps) -> list[type[Any]]:
     return public_classes(package, "at", "start", "examples")
 
 
-def features(package: ModuleType = auctor.lab.maps) -> list[type[Any]]:
+def features(package: ModuleType = auctor.kernel) -> list[type[Any]]:
     """All feature maps of kernels.
 
     Examples

@@ -10,7 +10,7 @@ from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 from auctor.testing.suite import Suite, expect, expect_close
 
-#: Columns of the test rows, unless the landmarks have another number.
+#: Columns of the test rows.
 COLUMNS = 2
 #: Largest error of inner products, times the root of the number of features.
 NEAR = 5.0
@@ -21,20 +21,19 @@ class FeatureSuite(Suite):
 
     Parameters
     ----------
-    features : object with ``gamma`` and ``transform(rows)``
-        If it has ``landmarks``, the kernel is compared on these rows.
+    features : object with ``gamma_``, ``fit(rows)`` and ``transform(rows)``
+        It is fitted to few rows, of which all may be landmarks.
 
     Examples
     --------
-    >>> from auctor.lab.maps import RandomFeatures
+    >>> from auctor.kernel import RandomFeatures
     >>> "check_kernel" in FeatureSuite(RandomFeatures(100)).run()
     True
     """
 
     def __init__(self, features: Any) -> None:
-        self.features = features
-        drawn = np.random.default_rng(0).normal(size=(30, COLUMNS))
-        self.rows: FloatArray = np.asarray(getattr(features, "landmarks", drawn), dtype=np.float64)
+        self.rows: FloatArray = np.random.default_rng(0).normal(size=(30, COLUMNS))
+        self.features = features.fit(self.rows)
 
     def __repr__(self) -> str:
         return f"FeatureSuite({type(self.features).__name__})"
@@ -43,7 +42,7 @@ class FeatureSuite(Suite):
         """Inner products approximate the kernel, with an error ~ 1 / sqrt(features)."""
         found = self.features.transform(self.rows)
         apart = ((self.rows[:, None] - self.rows[None]) ** 2).sum(axis=2)
-        off = float(np.abs(found @ found.T - np.exp(-self.features.gamma * apart)).max())
+        off = float(np.abs(found @ found.T - np.exp(-self.features.gamma_ * apart)).max())
         expect(off <= NEAR / np.sqrt(found.shape[1]), f"inner products: off by {off:.3g}")
 
     def check_rows(self) -> None:

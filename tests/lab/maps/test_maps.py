@@ -7,7 +7,7 @@ import pytest
 
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.data import as_data
-from auctor.lab.maps import CallableMap, LinearMap, MapProblem, Mlp, Nystroem, RandomFeatures
+from auctor.lab.maps import CallableMap, LinearMap, MapProblem, Mlp
 from auctor.lab.maps.activations import ACTIVATIONS
 from auctor.lab.solvers import Adam, GradientDescent, Sgd, StochasticLbfgs, SubsampledNewton
 from auctor.lab.solvers.stochastic import Batches
@@ -154,29 +154,11 @@ def test_same_seed_same_network():
     assert not np.array_equal(one.coef, other.coef)
 
 
-def test_features_of_kernels_bend_a_linear_model():
-    X, y = petals(1.0, seed=7)
-    kernel = np.exp(-20.0 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    random, marks = RandomFeatures(2000, gamma=20.0), Nystroem(X[::3], gamma=20.0)
-    assert np.abs(random.transform(X) @ random.transform(X).T - kernel).max() < 0.15
-    np.testing.assert_array_equal(random.transform(X)[:5], random.transform(X[:5]))
-    exact = Nystroem(X, gamma=20.0).transform(X)
-    np.testing.assert_allclose(exact @ exact.T, kernel, atol=1e-6)
-    for features in (random, marks):
-        data = as_data(features.transform(X), y)
-        found = minimise(Problem(Logistic(), L2(1e-4), data), Lbfgs(), tol=1e-3)
-        assert auc(y, data.scores(found.coef)) > 0.95
-
-
 def test_bad_input_is_named():
     with pytest.raises(ParameterError, match="hidden"):
         Mlp([[1.0], [2.0]], [1, -1], hidden=(0,))
     with pytest.raises(ParameterError, match="activation"):
         Mlp([[1.0], [2.0]], [1, -1], activation="sine")
-    with pytest.raises(DataError, match="as the landmarks"):
-        Nystroem([[1.0]]).transform([[1.0, 2.0]])
-    with pytest.raises(DataError, match="finite matrix"):
-        RandomFeatures().transform([[np.nan]])
     wrong = CallableMap(lambda w: w, lambda w: np.eye(2), y=[1.0, -1.0, 1.0], start=[0.0, 0.0])
     with pytest.raises(DataError, match="scores and Jacobian"):
         MapProblem(Squared(), L2(0.1), wrong)

@@ -1,7 +1,6 @@
 """Score maps: networks and other non-linear models that train on every smooth loss."""
 
 from auctor.lab.maps.base import ScoreMap, Tangent
-from auctor.lab.maps.features import Nystroem, RandomFeatures
 from auctor.lab.maps.kinds import CallableMap, LinearMap
 from auctor.lab.maps.mlp import Mlp
 from auctor.lab.maps.problem import MapProblem
@@ -11,8 +10,6 @@ __all__ = [
     "LinearMap",
     "MapProblem",
     "Mlp",
-    "Nystroem",
-    "RandomFeatures",
     "ScoreMap",
     "Tangent",
 ]
