@@ -60,7 +60,7 @@ Y = (X[:, 0] + X[:, 1] ** 2 > 0.7).astype(int)
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Files of models, changed."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
-    change = _Change(rng)
+    change = Change(rng)
     while True:
         kind, data = change.case()
         yield Case(kind, data, {})
@@ -168,7 +168,7 @@ def models() -> Iterator[Any]:
         yield learner.fit(X, Y)
 
 
-class _Change:
+class Change:
     """Makes cases of the seeds."""
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -182,12 +182,12 @@ class _Change:
         members = members_of(origin) or {}
         for _ in range(1 + int(self.rng.integers(3))):
             change = self._one(("json", "json", "array", "array", "member", "byte"))
-            members = getattr(self, f"_change_{change}")(members)
+            members = getattr(self, f"change_{change}")(members)
         file = io.BytesIO()
         write_members(file, members)
         return "forged", file.getvalue()
 
-    def _change_byte(self, members: Members) -> Members:
+    def change_byte(self, members: Members) -> Members:
         name = self._one(sorted(members))
         data = bytearray(members[name])
         if data:
@@ -195,7 +195,7 @@ class _Change:
             data[at] = int(self.rng.integers(256))
         return members | {name: bytes(data)}
 
-    def _change_member(self, members: Members) -> Members:
+    def change_member(self, members: Members) -> Members:
         name = self._one(sorted(members))
         members = dict(members)
         content = members.pop(name)
@@ -210,7 +210,7 @@ class _Change:
                 pass
         return members
 
-    def _change_json(self, members: Members) -> Members:
+    def change_json(self, members: Members) -> Members:
         try:
             meta = json.loads(members.get("meta.json", b"{}"))
         except ValueError:
@@ -253,7 +253,7 @@ class _Change:
             return {"part": name, "arguments": given}
         return self._one(plain)
 
-    def _change_array(self, members: Members) -> Members:
+    def change_array(self, members: Members) -> Members:
         names = [name for name in sorted(members) if name.endswith(".npy")]
         if not names:
             return members

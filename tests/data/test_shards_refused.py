@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from auctor import MetricClassifier
 from auctor.core.errors import AuctorError, DataError, DataLost, IncompatibleError
@@ -106,8 +107,6 @@ def test_an_absent_label_is_refused(tmp_path):
 
 
 def test_a_shard_of_two_to_the_31_entries_is_refused(tmp_path, monkeypatch):
-    from scipy.sparse import csr_array
-
     from auctor.data import shard_writer as shards
 
     assert shards.MOST_ENTRIES == 2**31 - 1
@@ -225,3 +224,13 @@ def test_bad_entries_on_a_cluster_are_named_by_column(names, bad):
     column = "number 2" if names is None else "'c'"
     with pytest.raises(DataError, match=f"in row 7 of partition 1; column {column} holds"):
         check_entries(Sharded(workers, names=names))
+
+
+def test_columns_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "wide.shards"
+    folder.mkdir()
+    entry = write_shard(shard_path(folder, 0), csr_array(X), Y)
+    write_manifest(folder, 2**31 - 1, [entry], sparse=True)
+    monkeypatch.setattr("auctor.core.memory.available_bytes", lambda: 10**9)
+    with pytest.raises(DataError, match="GB of memory for vectors of 2,147,483,647 columns"):
+        open_shards(folder)

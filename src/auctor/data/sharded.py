@@ -15,6 +15,7 @@ from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import GRAM
 from auctor.core.errors import DataError, speaks_as
 from auctor.core.files import AnyPath
+from auctor.core.memory import check_memory
 from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.shards import open_folder
@@ -31,6 +32,8 @@ from auctor.data.workers import (
 BUFFER_BYTES = 512 << 20
 #: Most columns for which workers send Gram matrices, which then take up to 8 MB each.
 GRAM_COLUMNS = 1000
+#: Vectors of one number a column that a solve needs at least.
+VECTORS = 4
 #: A difference of two sums counts as zero if it is smaller than this share of them.
 NO_DIFFERENCE = 1e-10
 #: Rows count as normalised if their mean squared length differs from 1 by at most this.
@@ -275,6 +278,12 @@ def open_shards(
         Whether the pass that verifies the checksums also looks for entries that are not finite.
     """
     folder = open_folder(path)
+    check_memory(
+        "open_shards",
+        VECTORS * 8 * folder.n_columns,
+        f"vectors of {folder.n_columns:,} columns",
+        todo="Use a machine with more memory, or number the columns without gaps.",
+    )
     data = Sharded(FileWorkers(folder, memory, finite=check), names=folder.names)
     if not folder.labels:
         return data

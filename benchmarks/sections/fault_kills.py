@@ -1,0 +1,153 @@
+"""Commands killed at random moments: what they leave, and whether the next run succeeds."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import auctor
+from auctor.data import open_shards
+from auctor.tables import read_table
+from benchmarks.problems import commands
+from benchmarks.run import Settings, bar, table
+
+name = "fault_kills"
+TITLE = "train, convert and stream killed at random moments"
+ROWS, QUICK_ROWS, COLUMNS = 40_000, 3000, 10
+#: Kills of each command; half of them by SIGKILL, half by SIGTERM.
+KILLS, QUICK_KILLS = 30, 2
+#: How a program may end after SIGTERM: by itself as after Ctrl-C, or by the system without a word
+#: while it starts or ends.
+ENDED = (0, 130, 143, -signal.SIGTERM, -signal.SIGINT)
+
+
+class Job(NamedTuple):
+    """A command, the files it writes, and how to tell that each is whole."""
+
+    arguments: list[str]
+    outputs: dict[str, Callable[[Path], object]]
+
+
+def run(settings: Settings) -> dict[str, object]:
+    """Kill, look at what is there, run again, look at what is left."""
+    rng, rows, words = np.random.default_rng(11), [], list[str]()
+    kills = QUICK_KILLS if settings.quick else KILLS
+    with tempfile.TemporaryDirectory() as room:
+        folder = Path(room)
+        _table(folder / "rows.csv", QUICK_ROWS if settings.quick else ROWS, rng)
+        commands.run(["convert", "rows.csv", "whole.shards", "--label", "y"], folder=folder)
+        inputs = set(folder.iterdir())
+        for title, job in _jobs().items():
+            if settings.wants(title) and not settings.over():
+                rows.append([title, *_killed(job, folder, inputs, kills, rng, words)])
+    heads = ["killed", "crashes", "tracebacks", "half files", "failed again", "left behind"]
+    return {
+        "title": TITLE,
+        "bars": [
+            bar(head, float(sum(row[k] for row in rows)), 0.0, at_least=False)
+            for k, head in enumerate(heads[1:], start=2)
+        ],
+        "tables": [table("Commands", ["command", *heads], rows)],
+        "notes": [
+            "Half of the signals are SIGKILL, half SIGTERM, at uniform moments of the second half "
+            "of the run. Half files: outputs that exist and are not whole. Failed again: the same "
+            "command, run to its end afterwards, fails. Left behind: temporary files after that.",
+            *words,
+        ],
+    }
+
+
+def _table(path: Path, n: int, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(n, COLUMNS))
+    y = X[:, 0] - X[:, 1] + rng.normal(size=n) > 1.0
+    head = ",".join([*(f"c{j}" for j in range(COLUMNS)), "y"])
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=head, comments="", fmt="%.6g")
+
+
+def _jobs() -> dict[str, Job]:
+    label = ["--label", "y"]
+    return {
+        "train": Job(
+            ["train", "rows.csv", *label, "--out", "m.auctor", "--report", "m.html"],
+            {"m.auctor": auctor.load, "m.html": _whole_page},
+        ),
+        "train on shards": Job(
+            ["train", "whole.shards", "--metric", "log_loss", "--tol", "1e-9", "--out", "s.auctor",
+             "--checkpoint", "s.ckpt", "--strength", "1e-6"],
+            {"s.auctor": auctor.load},
+        ),
+        "convert to Parquet": Job(
+            ["convert", "rows.csv", "rows.parquet", *label], {"rows.parquet": _whole_table}
+        ),
+        "convert to shards": Job(
+            ["convert", "rows.csv", "rows.shards", *label], {"rows.shards": open_shards}
+        ),
+        "stream": Job(
+            ["stream", "rows.csv", *label, "--out", "o.auctor", "--checkpoint", "o.ckpt"],
+            {"o.auctor": auctor.load},
+        ),
+    }  # fmt: skip
+
+
+def _whole_table(path: Path) -> None:
+    read_table(str(path), label="y")
+
+
+def _whole_page(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def _killed(
+    job: Job, folder: Path, inputs: set[Path], kills: int, rng: np.random.Generator,
+    words: list[str],
+) -> list[int]:  # fmt: skip
+    """Numbers of kills, crashes, tracebacks, half files, failures of the next run, leftovers."""
+    start = time.perf_counter()
+    assert commands.run(job.arguments, folder=folder).code == 0
+    seconds = time.perf_counter() - start
+    _clear(folder, inputs)
+    counts = [0] * 6
+    for k in range(kills):
+        by = signal.SIGKILL if k % 2 else signal.SIGTERM
+        after = seconds * rng.uniform(0.5, 1.0)
+        ended = commands.run_and_stop(job.arguments, folder=folder, after=after, by=by)
+        if ended is not None:
+            counts[0] += 1
+            counts[1] += ended.code not in (-by, *ENDED)
+            if ended.wrong == "traceback":
+                counts[2] += 1
+                words.append(f"{job.arguments[0]}: {ended.err.strip().splitlines()[-1][:200]}")
+        for output, whole in job.outputs.items():
+            path = folder / output
+            if path.exists():
+                try:
+                    whole(path)
+                except Exception:
+                    counts[3] += 1
+                _remove(path)
+        counts[4] += commands.run(job.arguments, folder=folder).code != 0
+        known = {folder / output for output in job.outputs}
+        left = [p for p in set(folder.iterdir()) - inputs - known if p.name.startswith(".")]
+        counts[5] += len(left)
+        _clear(folder, inputs)
+    return counts
+
+
+def _clear(folder: Path, inputs: set[Path]) -> None:
+    for path in set(folder.iterdir()) - inputs:
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        for inside in path.iterdir():
+            inside.unlink()
+        path.rmdir()
+    else:
+        path.unlink()
