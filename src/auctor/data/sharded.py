@@ -279,7 +279,6 @@ def open_shards(
     """
     folder = open_folder(path)
     check_memory(
-        "open_shards",
         VECTORS * 8 * folder.n_columns,
         f"vectors of {folder.n_columns:,} columns",
         todo="Use a machine with more memory, or number the columns without gaps.",
