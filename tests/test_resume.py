@@ -161,7 +161,7 @@ def test_a_checkpoint_brings_a_lost_solve_to_its_end(tmp_path):
     data.workers.calls = 10**9
     again = Checkpoint(path, data.fingerprint(), {})
     with again.keeping():
-        model.fit(data)
+        model.continue_from(again).fit(data)
     done = model.solution_
     assert lost.n_iter + done.n_iter <= wanted.n_iter + 1
     assert lost.evaluations + done.evaluations <= 1.1 * wanted.evaluations + 2

@@ -23,20 +23,15 @@ from auctor import streaming as streaming
 from auctor import tables as tables
 from auctor import testing as testing
 from auctor import tune as tune
-from auctor.additive import AdditiveClassifier as AdditiveClassifier
-from auctor.additive import AdditiveRegressor as AdditiveRegressor
+from auctor.additive import *  # noqa: F403
 from auctor.core.errors import AuctorError as AuctorError
 from auctor.core.errors import ConvergenceWarning as ConvergenceWarning
 from auctor.core.errors import DataWarning as DataWarning
 from auctor.core.version import __version__ as __version__
 from auctor.export import to_onnx as to_onnx
 from auctor.export import to_sql as to_sql
-from auctor.kernel import KernelClassifier as KernelClassifier
-from auctor.kernel import KernelRegressor as KernelRegressor
-from auctor.linear import LinearRegressor as LinearRegressor
-from auctor.linear import MetricClassifier as MetricClassifier
-from auctor.linear import MetricClassifierCV as MetricClassifierCV
-from auctor.linear import TableClassifier as TableClassifier
+from auctor.kernel import *  # noqa: F403
+from auctor.linear import *  # noqa: F403
 from auctor.saved import load as load
 from auctor.saved import save as save
 from auctor.streaming import StreamingAUC as StreamingAUC

@@ -16,7 +16,7 @@ from auctor import metrics
 from auctor.cli.main import main
 from auctor.core.json import as_json
 from auctor.evaluate.describe import path_info
-from auctor.fit.fitted import StrengthChoice
+from auctor.fit.result import StrengthChoice
 from auctor.reports import render
 from auctor.saved import read_classifier, read_saved
 from auctor.saved.report import labelled_rows, report_of

@@ -106,7 +106,7 @@ def test_ctrl_c_keeps_the_best_point(shards, tmp_path):
     again = Checkpoint(path, data.fingerprint(), {})
     assert again.resumed
     with again.keeping():
-        model.fit(data)
+        model.continue_from(again).fit(data)
     assert model.solution_.trace.value[0] <= interrupted.value + 1e-12
     wanted = MetricClassifier("log_loss", solver="lbfgs", tol=1e-10).fit(data)
     assert model.solution_.value == pytest.approx(wanted.solution_.value, abs=1e-9)

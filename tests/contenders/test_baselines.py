@@ -15,7 +15,7 @@ def test_trees_are_left_out_of_reports_on_wide_tables(extra, kept, monkeypatch):
     hit = X[:, 0] + rng.normal(size=200) > 0.5
     model = MetricClassifier("auc").fit(X[:150], hit[:150])
     constant, log_loss, trees = baselines(
-        model.to_model(), model.get_params(), X[:150], hit[:150], X[150:]
+        model.model_, model.get_params(), X[:150], hit[:150], X[150:]
     )
     assert constant.scores is not None
     assert log_loss.scores is not None

@@ -149,7 +149,7 @@ def test_refusals(tmp_path):
         auctor.to_onnx(MetricClassifier())
     with pytest.raises(ParameterError, match="fitted"):
         auctor.to_onnx(learners.Spam())
-    for other in (3, None, model.to_model()):
+    for other in (3, None, model.model_):
         with pytest.raises(ParameterError, match="model of auctor"):
             auctor.to_onnx(other)
     with pytest.raises(ParameterError, match="existing folder"):

@@ -37,8 +37,8 @@ def interrupted(model, path):
 
 def resumed(model, path):
     """The solution of a fit that goes on from a checkpoint."""
-    with Checkpoint(path, ROWS, model.get_params()).keeping():
-        return model.fit(X, Y).solution_
+    with Checkpoint(path, ROWS, model.get_params()).keeping() as checkpoint:
+        return model.continue_from(checkpoint).fit(X, Y).solution_
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -32,7 +32,7 @@ IDS = ["auc", "isotonic", "log_loss", "search"]
 def test_a_file_read_without_scikit_learn_predicts_the_same(model, y, tmp_path):
     model.fit(X, y)
     auctor.save(model, tmp_path / "m")
-    for other in (read_model(tmp_path / "m"), model.to_model()):
+    for other in (read_model(tmp_path / "m"), model.model_):
         assert np.array_equal(other.predict(X), model.predict(X))
         assert np.array_equal(other.decision_function(X), model.decision_function(X))
         assert other.score(X, y) == model.score(X, y)

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
@@ -80,6 +81,13 @@ def same(a, b):
         left, right = ({k: v for k, v in vars(x).items() if k not in hidden} for x in (a, b))
         return same(left, right)
     return a == b
+
+
+def without_solutions(model, **changed):
+    """The estimator with other values in its model, and without the solutions of its fit."""
+    result = model.result_
+    model.result_ = replace(result, model=replace(result.model, **changed), solutions=[])
+    return model
 
 
 def roundtrip(model, path):

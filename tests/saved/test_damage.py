@@ -10,7 +10,18 @@ import auctor
 from auctor import streaming
 from auctor.core.errors import DataError
 from auctor.lab import learners
-from tests.saved.models import MODELS, THREE, TWO, X, drop, fitted, forged, put, same
+from tests.saved.models import (
+    MODELS,
+    THREE,
+    TWO,
+    X,
+    drop,
+    fitted,
+    forged,
+    put,
+    same,
+    without_solutions,
+)
 
 
 def test_files_that_are_not_models(tmp_path):
@@ -175,18 +186,14 @@ def test_arrays_that_make_no_sense(arrays, tmp_path):
     ids=str,
 )
 def test_sparse_weights_that_make_no_sense(arrays, tmp_path):
-    model = fitted(MODELS[0])
-    model.coef_ = np.array([[0.0, 1.0, 2.0, 0.0, 0.0]])
-    del model.solution_
+    model = without_solutions(fitted(MODELS[0]), coef=np.array([[0.0, 1.0, 2.0, 0.0, 0.0]]))
     forged(model, tmp_path / "m", lambda meta: None, arrays)
     with pytest.raises(DataError, match="load needs"):
         auctor.load(tmp_path / "m")
 
 
 def test_a_small_file_cannot_ask_for_much_memory(tmp_path):
-    model = fitted(MODELS[0])
-    model.coef_ = np.array([[0.0, 1.0, 2.0, 0.0, 0.0]])
-    del model.solution_
+    model = without_solutions(fitted(MODELS[0]), coef=np.array([[0.0, 1.0, 2.0, 0.0, 0.0]]))
 
     def widen(meta):
         meta["n_features_in"] = 10**12

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.additive.bins import Bins, LevelBins, read_values
 from auctor.additive.model import curve_of
 from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, IntArray
-from auctor.linear.base import LinearEstimator, check_columns
+from auctor.linear.base import OfFit, OfModel, check_columns, column_names
 
 
-class CurveEstimator(LinearEstimator):
-    """Base class of `AdditiveClassifier` and `AdditiveRegressor`."""
+class CurveEstimator:
+    """What `AdditiveClassifier` and `AdditiveRegressor` have in common: curves, bands, parts."""
 
-    bins_: Bins
-    signs_: IntArray
-    strength_: float
-    odds_slope_: float
-    error_: FloatArray | None
-    oof_scores_: FloatArray
-    score_oof_: float
+    model_: Any
+
+    bins_ = OfModel[Bins](lambda model: model.bins)
+    signs_ = OfModel[IntArray](lambda model: model.signs)
+    error_ = OfModel[FloatArray](lambda model: model.error)
+    strength_ = OfFit[float](lambda result: result.strength)
+    strengths_ = OfFit[FloatArray](lambda result: result.search and result.search.strengths)
+    scores_ = OfFit[FloatArray](lambda result: result.search and result.search.scores)
+    best_index_ = OfFit[int](lambda result: result.search and result.search.best_index)
+    oof_scores_ = OfFit[FloatArray](lambda result: result.oof)
+    score_oof_ = OfFit[float](lambda result: result.measured)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
 
@@ -38,14 +41,10 @@ class CurveEstimator(LinearEstimator):
         check_columns(self, X if hasattr(X, "shape") else matrix, reset=reset)
         return matrix
 
-    def _shown(self, model: Any) -> dict[str, Any]:
-        curves = {"bins_": model.bins, "signs_": model.signs, "error_": model.error}
-        return super()._shown(model) | curves
-
     @property
     def names_(self) -> list[str]:
         """Names of the columns, then of the pairs, in the order of `explain`."""
-        return list(self.to_model().part_names(self._feature_names()))
+        return list(self.model_.part_names(column_names(self)))
 
     @property
     def importances_(self) -> FloatArray:
@@ -54,7 +53,8 @@ class CurveEstimator(LinearEstimator):
         It is the standard deviation over the training rows of what the column or pair adds to the
         score; with several classes the largest one.
         """
-        return self.bins_.importances(np.atleast_2d(self.coef_))
+        importances: FloatArray = self.bins_.importances(self.model_.coef)
+        return importances
 
     @speaks
     def curve(self, column: str | int, score: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -71,7 +71,7 @@ class CurveEstimator(LinearEstimator):
         check_is_fitted(self)
         j = self._column(column)
         bins = self.bins_.columns[j]
-        level = curve_of(self.to_model(), j, score)
+        level = curve_of(self.model_, j, score)
         if isinstance(bins, LevelBins):
             return bins.values, level[1:-1]
         # Mean value of each code, in the units of the data; code 0 means missing.
@@ -100,7 +100,7 @@ class CurveEstimator(LinearEstimator):
         for one member
         """
         check_is_fitted(self)
-        bands: dict[int, FloatArray] | None = self.to_model().bands(score)
+        bands: dict[int, FloatArray] | None = self.model_.bands(score)
         return bands
 
     @speaks
@@ -114,5 +114,5 @@ class CurveEstimator(LinearEstimator):
         -------
         array of shape (n, columns and pairs), with a third axis for more than two classes
         """
-        parts: FloatArray = self.to_model().explained(self._read(X, reset=False))
+        parts: FloatArray = self.model_.explained(self._read(X, reset=False))
         return parts[:, :, 0] if parts.shape[2] == 1 else parts

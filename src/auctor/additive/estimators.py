@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.additive.curves import CurveEstimator
-from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
+from auctor.additive.model import AdditiveModel
 from auctor.additive.parameters import (
     AdditiveParameters,
     AdditiveRegressorParameters,
@@ -19,16 +18,17 @@ from auctor.additive.rounding import JUDGED_ROWS, RoundingJudge
 from auctor.additive.scorecard import Scorecard, card_points, make_scorecard
 from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, Target
+from auctor.fit.options import FitOptions
+from auctor.fit.parameters import parameters_of
 from auctor.fit.targets import Rows
-from auctor.fit.train_model import FitOptions
+from auctor.linear.base import OfFit, read_target, read_weight
 from auctor.linear.classifier import MetricClassifier
-from auctor.linear.fit_warnings import issue_warnings
 from auctor.linear.regressor import LinearRegressor
 from auctor.linear.search import splits_of
 
 
 @dataclass(eq=False, repr=False)
-class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
+class AdditiveClassifier(CurveEstimator, MetricClassifier):
     """Classifier with a curve for each column and maps of pairs, for the metric that you report.
 
     The score of a row is a sum of curves, one for each column, and of maps, one for each of some
@@ -123,7 +123,25 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
     True
     """
 
+    _: KW_ONLY
+    penalty: Any = "fused"
+    strength: Any = "auto"
+    l1_ratio: None = field(default=None, init=False)
+    standardise: bool = field(default=False, init=False)
+    threshold_cv: None = field(default=None, init=False)
+    n_bins: int | None = None
+    interactions: Any = "auto"
+    exclude: Any = None
+    members: int = 8
+    monotone: Any = None
+    categorical: Any = "auto"
+    n_strengths: int = 15
+    cv: Any = None
+    rule: str = "best"
+
     _parameters = AdditiveParameters
+
+    odds_slope_ = OfFit[float](lambda result: result.odds_slope)
 
     @speaks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -131,13 +149,12 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
 
         Parameters are those of `MetricClassifier.fit`.
         """
-        issue_warnings(self._train(X, y, sample_weight, groups))
-        return self
+        return super().fit(X, y, sample_weight, groups)
 
     @property
     def gives_log_odds(self) -> bool:
         """Whether scores are log-odds: the log-loss is minimised, whatever the metric."""
-        return log_loss_trained(self)
+        return log_loss_trained(parameters_of(AdditiveParameters, self))
 
     def _options(self, rows: Rows) -> FitOptions:
         splits = None
@@ -173,7 +190,7 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
             training rows' points.
         """
         check_is_fitted(self)
-        model = self.to_model()
+        model = self.model_
         names = self.names_[: len(self.bins_.columns)]
         judge = matrix = labels = weight = None
         if (X is None) != (y is None):
@@ -184,8 +201,8 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
             )
         if X is not None:  # rows on which the rounding is chosen and measured
             matrix = self._read(X, reset=False)
-            labels = self._read_target(y, matrix.shape[0])
-            weight = self._read_weight(sample_weight, matrix.shape[0])
+            labels = read_target(y, matrix.shape[0])
+            weight = read_weight(sample_weight, matrix.shape[0])
             if rounded and model.binary:
                 judge = _judge(model, matrix, labels, weight)
         card = make_scorecard(
@@ -205,12 +222,6 @@ class AdditiveClassifier(AdditiveParameters, CurveEstimator, MetricClassifier):
         pair = tuple(model.score_at(s, labels, weight) for s in (decision, points))
         return replace(card, metric=(pair[0], pair[1]))
 
-    @speaks
-    def to_model(self) -> AdditiveModel:
-        """The fitted curves as a model that predicts without scikit-learn."""
-        linear = super().to_model()
-        return AdditiveModel(bins=self.bins_, signs=self.signs_, error=self.error_, **vars(linear))
-
 
 def _judge(
     model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None
@@ -227,7 +238,7 @@ def _judge(
 
 
 @dataclass(eq=False, repr=False)
-class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegressor):
+class AdditiveRegressor(CurveEstimator, LinearRegressor):
     """Additive regression: a curve for each column, fitted by a chosen loss.
 
     Parameters
@@ -258,30 +269,30 @@ class AdditiveRegressor(AdditiveRegressorParameters, CurveEstimator, LinearRegre
     True
     """
 
+    _: KW_ONLY
+    penalty: Any = "fused"
+    strength: Any = "auto"
+    l1_ratio: None = field(default=None, init=False)
+    standardise: bool = field(default=False, init=False)
+    n_bins: int | None = None
+    interactions: Any = "auto"
+    exclude: Any = None
+    members: int = 8
+    monotone: Any = None
+    categorical: Any = "auto"
+    n_strengths: int = 15
+    cv: Any = None
+    rule: str = "best"
+
     _parameters = AdditiveRegressorParameters
 
     @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, in which values may be missing, and numbers y."""
-        issue_warnings(self._train(X, y, sample_weight))
-        return self
+        return super().fit(X, y, sample_weight)
 
     def _options(self, target: Target) -> FitOptions:
         splits = None
         if self.cv is not None:
             splits = splits_of(self.cv, target.y, classifier=False)
         return replace(super()._options(target), splits=splits)
-
-    @speaks
-    def to_model(self) -> AdditiveRegressionModel:
-        """The fitted curves as a model that predicts without scikit-learn."""
-        return AdditiveRegressionModel(
-            bins=self.bins_,
-            signs=self.signs_,
-            error=self.error_,
-            coef=self.coef_[None, :],
-            intercept=np.array([self.intercept_]),
-            feature_names=self._feature_names(),
-            loss=self.loss,
-            n_threads=self.n_threads,
-        )

@@ -15,54 +15,53 @@ from auctor.additive.parameters import (
 from auctor.additive.train import TrainedCurves, train_additive, train_additive_regressor
 from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Target
-from auctor.fit.fitted import Fitted, FittedClassifier, FittedRegressor, StrengthChoice
-from auctor.fit.linear import Trained, unconverged
+from auctor.fit.linear import classifier_result, named, unconverged
+from auctor.fit.options import FitOptions
+from auctor.fit.result import ClassifierResult, FitResult, RegressorResult, StrengthChoice
 from auctor.fit.targets import Rows
-from auctor.fit.train_model import FitOptions, ModelKind, P, fitted_classifier
+from auctor.fit.train_model import ModelKind, P
 
 
-def _additive(given: AdditiveParameters, rows: Rows, options: FitOptions) -> FittedClassifier:
+def _additive(params: AdditiveParameters, rows: Rows, options: FitOptions) -> ClassifierResult:
     """Fit the curves of an additive model."""
-    found = train_additive(given, rows, options.names, options.splits)
+    curves = train_additive(params, rows, options.names, options.splits)
+    model = replace(curves.model, feature_names=named(options.names))
+    warned = unconverged(curves.solutions) + curves.warnings
     return replace(
-        fitted_classifier(
-            given, Trained(found.model, found.solutions), unconverged(found.solutions)
-        ),
-        warnings=unconverged(found.solutions) + found.warnings,
-        calibrators=found.model.calibrators if given.calibrate is not None else None,
-        search=_choice(found),
-        strength=found.strength,
-        odds_slope=found.odds_slope,
-        oof=found.oof,
-        measured=found.measured,
+        classifier_result(params, model, curves.solutions, warned),
+        search=_choice(curves),
+        strength=curves.strength,
+        odds_slope=curves.odds_slope,
+        oof=curves.oof,
+        measured=curves.measured,
     )
 
 
 def _additive_regression(
-    given: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
-) -> FittedRegressor:
+    params: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
+) -> RegressorResult:
     """Fit the curves of an additive regression."""
-    found = train_additive_regressor(given, matrix, target, options.names, options.splits)
-    return Fitted(
-        given,
-        found.model,
-        found.solutions,
-        gap=max(solution.gap for solution in found.solutions),
-        n_iter=max(solution.n_iter for solution in found.solutions),
-        warnings=unconverged(found.solutions) + found.warnings,
-        search=_choice(found),
-        strength=found.strength,
-        oof=found.oof,
-        measured=found.measured,
+    curves = train_additive_regressor(params, matrix, target, options.names, options.splits)
+    return FitResult(
+        params,
+        replace(curves.model, feature_names=named(options.names)),
+        curves.solutions,
+        gap=max(solution.gap for solution in curves.solutions),
+        n_iter=max(solution.n_iter for solution in curves.solutions),
+        warnings=unconverged(curves.solutions) + curves.warnings,
+        search=_choice(curves),
+        strength=curves.strength,
+        oof=curves.oof,
+        measured=curves.measured,
     )
 
 
-def _choice(found: TrainedCurves) -> StrengthChoice | None:
+def _choice(curves: TrainedCurves) -> StrengthChoice | None:
     """The search for the strength of an additive model, if there was one."""
-    if found.strengths.size < 2:
+    if curves.strengths.size < 2:
         return None
-    best = found.strengths.tolist().index(found.strength)
-    return StrengthChoice(found.strengths, found.scores, best)
+    best = curves.strengths.tolist().index(curves.strength)
+    return StrengthChoice(curves.strengths, curves.scores, best)
 
 
 class CurveKind(ModelKind):

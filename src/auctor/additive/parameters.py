@@ -61,6 +61,7 @@ class AdditiveParameters(CurveParameters, ClassifierParameters):
     """Parameters of `auctor.AdditiveClassifier`."""
 
     estimator_name: ClassVar[str] = "AdditiveClassifier"
+    kind: ClassVar[str] = "auctor.additive.kinds.CLASSIFIER"
     penalty: Any = "fused"
     threshold_cv: None = field(default=None, init=False)
     strength: Any = "auto"
@@ -73,6 +74,7 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
     """Parameters of `auctor.AdditiveRegressor`."""
 
     estimator_name: ClassVar[str] = "AdditiveRegressor"
+    kind: ClassVar[str] = "auctor.additive.kinds.REGRESSOR"
     penalty: Any = "fused"
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)

@@ -39,11 +39,11 @@ from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import Binned
 from auctor.data.binned import BinnedMatrix, pack
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, Sigmoid, fit_calibrators
-from auctor.fit.fold_scores import Split
 from auctor.fit.folds import stratified_folds
 from auctor.fit.linear import model_from
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.options import Split
 from auctor.fit.parameters import fold_seed
 from auctor.fit.registry import resolve_loss
 from auctor.fit.targets import Rows, targets_of

@@ -245,7 +245,7 @@ def show_report(table: ShowTable, goal: ShownMetric, seed: int) -> ReportInfo:
         path=path_info(search, model.metric),
         solution=fitted.solutions[0],
         command=f"auctor demo --seed {seed}",
-        rivals=baselines(model, vars(fitted.given), train, table.hit[half], test, seed=seed),
+        rivals=baselines(model, vars(fitted.params), train, table.hit[half], test, seed=seed),
         numbers=(other + 1).tolist(),
     )
     data = DataInfo(

@@ -13,7 +13,7 @@ from auctor.cli.output import INTERRUPTED, console, echo_json, say, say_warning
 
 if TYPE_CHECKING:
     from auctor.data import Sharded
-    from auctor.fit.fitted import FittedClassifier
+    from auctor.fit.result import ClassifierResult
     from auctor.linear.table_parameters import TableParameters
 
 #: Bytes of each unit of size.
@@ -151,7 +151,7 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
 
 
 def _summary(
-    job: ShardJob, fitted: FittedClassifier, data: Sharded, seconds: float
+    job: ShardJob, fitted: ClassifierResult, data: Sharded, seconds: float
 ) -> dict[str, Any]:
     """The results of training as plain values."""
     model, solution = fitted.model, fitted.solutions[0]
@@ -166,7 +166,7 @@ def _summary(
         "certified": solution.certified,
         "status": solution.status.name.lower(),
         "solver": solution.solver,
-        "strength": fitted.given.strength,
+        "strength": fitted.params.strength,
         "passes": solution.passes,
         "n_iter": solution.n_iter,
         "n_nonzero": model.n_used,

@@ -195,7 +195,7 @@ def _save(
     # The run has translated labels from text to the file's type, and an interrupted run has no
     # calibration: the saved classifier gets the parameters that its model was fitted with.
     changed = ("class_weight", "pos_label", "calibrate", "standardise")
-    table = replace(table, **{name: getattr(fitted.given, name) for name in changed})
+    table = replace(table, **{name: getattr(fitted.params, name) for name in changed})
     save_fitted(fitted, job.out, schema=schema, table=table, notes=notes)
 
 
@@ -237,7 +237,7 @@ def page_of(run: TrainingRun, data: str, columns: dict[str, list[str]], *, compa
     rivals = []
     if compared and run.parts.held_out:
         train, hit, test = run.halves()
-        params = vars(run.fitted.given)
+        params = vars(run.fitted.params)
         rivals = baselines(
             run.model, params, train, hit, test, seed=run.seed, on_stage=run.progress.stage
         )

@@ -84,7 +84,7 @@ def baselines(
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> hit = X[:, 0] > 0.5
     >>> model = MetricClassifier("auc").fit(X[:150], hit[:150])
-    >>> told = model.to_model(), model.get_params()
+    >>> told = model.model_, model.get_params()
     >>> [rival.name for rival in baselines(*told, X[:150], hit[:150], X[150:])]
     ['constant score', 'log-loss', 'boosted trees']
     """

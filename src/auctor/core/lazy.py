@@ -35,11 +35,7 @@ def names_on_first_use(
     >>> "MetricClassifier" in dir(auctor.linear)
     True
     """
-    modules = {}
-    for statement in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ImportFrom):
-            for name in statement.names:
-                modules[name.asname or name.name] = statement.module or ""
+    modules = _modules(Path(file).with_suffix(".pyi"))
 
     def attribute(name: str) -> Any:
         if name not in modules:
@@ -50,3 +46,18 @@ def names_on_first_use(
 
     public = [name for name, home in modules.items() if home != room and not name.startswith("_")]
     return attribute, lambda: sorted(modules), sorted(public)
+
+
+def _modules(stub: Path) -> dict[str, str]:
+    """The module that each name of a stub comes from; all names of a room for ``import *``."""
+    modules: dict[str, str] = {}
+    for statement in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ImportFrom):
+            home = statement.module or ""
+            for name in statement.names:
+                if name.name == "*":
+                    inner = stub.parent / home.rpartition(".")[2] / "__init__.pyi"
+                    modules |= dict.fromkeys(_modules(inner), home)
+                else:
+                    modules[name.asname or name.name] = home
+    return modules

@@ -16,7 +16,6 @@ from itertools import count
 import numpy as np
 
 from auctor.core.result import Solution, Step
-from auctor.core.types import Array
 
 
 class Watcher:
@@ -30,14 +29,6 @@ class Watcher:
 
     def on_plan(self, points: int) -> None:
         """Called when a path begins; about ``points`` points of later paths will follow it."""
-
-    def start(self) -> Array | None:
-        """Parameters at which the next solve begins; ``None`` for the default start."""
-        return None
-
-    def learned(self) -> object:
-        """What the solver of the next solve had learned, or ``None``."""
-        return None
 
     def on_fit(self, target: float) -> None:
         """A solve begins; it ends when the gap is at most ``target``."""
@@ -108,16 +99,6 @@ def tell_stage(stage: str, number: int, total: int) -> None:
 def tell_plan(points: int) -> None:
     """Report to the watcher how many points of paths follow after the path that begins."""
     (_current.get() or _SILENT).on_plan(points)
-
-
-def watched_start() -> Array | None:
-    """The starting point that the watcher has for the next solve, or ``None``."""
-    return (_current.get() or _SILENT).start()
-
-
-def watched_learned() -> object:
-    """What the watcher knows that the solver of the next solve had learned, or ``None``."""
-    return (_current.get() or _SILENT).learned()
 
 
 def step_callback(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from auctor.core.types import FloatArray, IntArray
+from auctor.fit.model import model_of
 
 #: Largest number of curves in a report, those of largest effect.
 MOST_CURVES = 24
@@ -48,13 +49,6 @@ class CurveModel(Protocol):
 
     def explained(self, X: Any) -> FloatArray:
         """What each column and pair adds to each score of each row."""
-
-
-class HasCurves(Protocol):
-    """A fitted additive estimator, or its model."""
-
-    def to_model(self) -> CurveModel:
-        """The model of curves."""
 
 
 class ColumnCurve(NamedTuple):
@@ -165,7 +159,7 @@ class CurvesInfo(NamedTuple):
 
 
 def curves_info(
-    model: HasCurves,
+    model: Any,
     names: Sequence[str] | None = None,
     X: Any = None,
     rows: dict[str, int] | None = None,
@@ -188,7 +182,7 @@ def curves_info(
 
 
 def column_curves(
-    model: HasCurves,
+    model: Any,
     bands: dict[int, FloatArray] | None = None,
     score: int = 0,
     names: Sequence[str] | None = None,
@@ -205,7 +199,7 @@ def column_curves(
     names : sequence of str, optional
         Names of the columns; by default those of the model.
     """
-    made = model.to_model()
+    made = model_of(model)
     sign, names = made.sign, _names(made, names)
     if bands is None:
         bands = made.bands(score)
@@ -232,11 +226,9 @@ def column_curves(
     return found
 
 
-def pair_maps(
-    model: HasCurves, score: int = 0, names: Sequence[str] | None = None
-) -> list[PairMap]:
+def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) -> list[PairMap]:
     """The pairs of columns of a fitted additive model; parameters as in `column_curves`."""
-    made = model.to_model()
+    made = model_of(model)
     bins, names = made.bins, _names(made, names)
     tables = bins.tables(made.coef[score])[len(bins.columns) :]
     found = []
@@ -253,7 +245,7 @@ def pair_maps(
 
 
 def row_parts(
-    model: HasCurves, X: Any, rows: dict[str, int], names: Sequence[str] | None = None
+    model: Any, X: Any, rows: dict[str, int], names: Sequence[str] | None = None
 ) -> list[ScoreParts]:
     """The parts of the scores of some rows.
 
@@ -265,7 +257,7 @@ def row_parts(
     names : sequence of str, optional
         Names of the columns; by default those of the model.
     """
-    made = model.to_model()
+    made = model_of(model)
     names = _names(made, names)
     places = np.array(list(rows.values()), dtype=np.int64)
     matrix = _taken(X, places)

@@ -29,9 +29,9 @@ from auctor.evaluate.info import (
 from auctor.evaluate.rows import MAX_REASONS, MeasuredRows, Reason
 from auctor.evaluate.scores import ScoredRows
 from auctor.evaluate.trained_metric import ReportedMetric, Rival
-from auctor.fit.fitted import StrengthChoice
 from auctor.fit.metric import ALIASES, falling_base, parse, resolve_metric
 from auctor.fit.model import LinearModel
+from auctor.fit.result import StrengthChoice
 from auctor.tables.schema import Schema
 
 #: For a metric that is a loss object: the metric that the report shows, by the name it resolves to.

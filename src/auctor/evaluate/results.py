@@ -17,9 +17,9 @@ from auctor.evaluate.info import DataInfo, PathInfo, ReportInfo
 from auctor.evaluate.progress import Progress
 from auctor.evaluate.scores import ScoredRows, evaluation, score_rows
 from auctor.evaluate.trained_metric import Rival
-from auctor.fit.fitted import FittedClassifier
 from auctor.fit.model import LinearModel
 from auctor.fit.prepare import Parts
+from auctor.fit.result import ClassifierResult
 from auctor.fit.surrogate import default_surrogate
 from auctor.fit.targets import Rows
 from auctor.fit.train_model import kind_for
@@ -31,7 +31,7 @@ class TrainingRun:
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : FitResult
         The model, in the units of the data, and how it was found.
     parts : Parts
     rows : Rows
@@ -50,7 +50,7 @@ class TrainingRun:
         The test rows with their scores, once `measure` was called.
     """
 
-    fitted: FittedClassifier
+    fitted: ClassifierResult
     parts: Parts
     rows: Rows
     command: str
@@ -133,7 +133,7 @@ class TrainingRun:
     @speaks
     def halves(self) -> tuple[Any, Array, Any]:
         """Training rows as the solver saw them, which are positive, and test rows scaled alike."""
-        test = kind_for(self.fitted.given).read_rows(self.parts.test)
+        test = kind_for(self.fitted.params).read_rows(self.parts.test)
         hit = self.rows.codes == self.rows.positive
         return self.rows.matrix, hit, test if self.scaling is None else self.scaling.apply(test)
 
@@ -204,7 +204,7 @@ class TrainingRun:
         return {
             "command": self.command,
             "metric": str(self.model.metric),
-            "strength": fitted.given.strength if fitted.strength is None else fitted.strength,
+            "strength": fitted.params.strength if fitted.strength is None else fitted.strength,
             "surrogate": surrogate or default_surrogate(self.model.metric, self.model.surrogate),
             "classes": parts.classes.tolist(),
             "positive": parts.pos_label,

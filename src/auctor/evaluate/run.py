@@ -27,7 +27,7 @@ from auctor.fit.parameters import ClassifierParameters
 from auctor.fit.prepare import Parts, check_finite
 from auctor.fit.scale import scaled_rows
 from auctor.fit.targets import Rows, encode, positive_code
-from auctor.fit.train_model import check_given, kind_for, train_model
+from auctor.fit.train_model import check_params, kind_for, train_model
 
 
 @speaks_as("train")
@@ -84,7 +84,7 @@ def train(
     given = kind_for(given).scaled(given, scale)
     weights = class_weights(given.class_weight, parts.classes)
     given = replace(given, class_weight=weights, pos_label=parts.pos_label)
-    check_given(given)
+    check_params(given)
     rows = _rows(given, parts)
     progress.watch_rows(*_measure(given, parts, rows.scaling))
     warnings_so_far = list(warned)

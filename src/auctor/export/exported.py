@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array
-from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.model import LinearModel, RegressionModel, model_of
 from auctor.linear.classifier import MetricClassifier
 from auctor.linear.regressor import LinearRegressor
 from auctor.linear.table import TableClassifier
@@ -62,7 +62,7 @@ def exported(estimator: Any) -> Exported:
     if isinstance(estimator, OnlineClassifier):
         return Exported(title, _of_learner(estimator), learner=True)
     schema = estimator.schema_ if isinstance(estimator, TableClassifier) else None
-    return Exported(title, estimator.to_model(), schema)
+    return Exported(title, model_of(estimator), schema)
 
 
 def _of_learner(learner: OnlineClassifier) -> LinearModel:

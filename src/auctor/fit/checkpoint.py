@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -95,8 +95,8 @@ class Checkpoint(Watcher):
     >>> model = MetricClassifier("log_loss", tol=0.1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.ckpt")
-    ...     with Checkpoint(path, {"rows": 4}, model.get_params()).keeping():
-    ...         _ = model.fit(X, y)
+    ...     with Checkpoint(path, {"rows": 4}, model.get_params()).keeping() as checkpoint:
+    ...         _ = model.continue_from(checkpoint).fit(X, y)
     ...     model = model.set_params(tol=1e-6, max_iter=50)
     ...     again = Checkpoint(path, {"rows": 4}, model.get_params())
     >>> again.resumed, again.changed
@@ -134,12 +134,15 @@ class Checkpoint(Watcher):
             self._read, self.changed = _read(self.path, self._of)
 
     @contextmanager
-    def keeping(self) -> Iterator[None]:
-        """Watch the fits of the block; the best point is written at its end, also on an error."""
+    def keeping(self) -> Iterator[Self]:
+        """Watch the fit of the block; the best point is written at its end, also on an error.
+
+        The fit goes on from the file if it is told to: ``model.continue_from(checkpoint)``.
+        """
         with sole_writer(self.path):
             try:
                 with watch(self):
-                    yield
+                    yield self
             finally:
                 if self._points:
                     self.write()

@@ -22,17 +22,13 @@ from auctor.fit.folds import stratified_folds
 from auctor.fit.linear import model_from
 from auctor.fit.metric import Chosen, check_count
 from auctor.fit.model import LinearModel
+from auctor.fit.options import Judge, Split
 from auctor.fit.parameters import SearchParameters, fold_seed, generator
 from auctor.fit.scale import to_data_units
 from auctor.fit.solve import class_problems, each_class, linear_scores, stacked, start_at
 from auctor.fit.targets import Rows, targets_of
 from auctor.fit.threshold import COUNTS, check_cut, thresholds
 from auctor.solvers import Path, regularisation_path
-
-#: Score of a model on some rows, greater is better.
-Judge = Callable[[LinearModel, Rows], float]
-#: Indices of the training rows and of the held-out rows of a fold.
-Split = tuple[IntArray, IntArray]
 
 
 class OutOfTimeError(Exception):

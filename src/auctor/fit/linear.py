@@ -7,8 +7,8 @@ that the user called issues them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,14 +18,18 @@ from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
 from auctor.data.coerce import StoredData, stored
 from auctor.fit.advice import advice
+from auctor.fit.batch import for_parts
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
 from auctor.fit.folds import stratified_folds
 from auctor.fit.metric import Chosen, resolve_metric
 from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.options import FitOptions
 from auctor.fit.parameters import ClassifierParameters, RegressorParameters, fold_seed
 from auctor.fit.registry import resolve_loss, resolve_penalty
+from auctor.fit.result import ClassifierResult, FitResult, RegressorResult
 from auctor.fit.scale import scaled_rows, scaling_for, to_data_units, to_scaled_units
 from auctor.fit.solve import (
+    Resume,
     check_not_interrupted,
     linear_scores,
     penalty_for,
@@ -36,74 +40,67 @@ from auctor.fit.solve import (
 )
 from auctor.fit.targets import Rows, targets_of
 from auctor.fit.threshold import check_cut, thresholds
+from auctor.problem import Problem
 
 #: Folds of calibration if ``threshold_cv`` is not given: the usual 5.
 FOLDS = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """A model, the solutions of its problems, and warnings.
-
-    Parameters
-    ----------
-    model : LinearModel
-    solutions : list of Solution
-        One for two classes, else one per class.
-    warnings : list of Warning
-        Warnings for the user, besides those of `unconverged` about the solutions.
-    """
-
-    model: LinearModel
-    solutions: list[Solution]
-    warnings: list[Warning] = field(default_factory=list)
-
-
 def train_regressor(
-    given: RegressorParameters,
-    matrix: Any,
-    target: Target,
-    previous: Solution | None = None,
-) -> tuple[RegressionModel, Solution]:
-    """Fit a regression to rows and their target; ``previous`` is the warm start."""
-    loss = resolve_loss(given.loss)
-    penalty = resolve_penalty(given.penalty, given.strength, given.l1_ratio)
-    scaling = scaling_for(given, matrix, target.weight)
+    params: RegressorParameters, matrix: Any, target: Target, options: FitOptions
+) -> RegressorResult:
+    """Fit a linear regression to rows and their target."""
+    loss = resolve_loss(params.loss)
+    penalty = resolve_penalty(params.penalty, params.strength, params.l1_ratio)
+    scaling = scaling_for(params, matrix, target.weight)
     data = stored(
-        matrix if scaling is None else scaling.apply(matrix), target, n_threads=given.n_threads
+        matrix if scaling is None else scaling.apply(matrix), target, n_threads=params.n_threads
     )
-    (last,) = to_scaled_units(scaling, [previous]) or [None]
-    solution = solve(given, data, loss, penalty, start_from(given, last, loss))
+    (last,) = to_scaled_units(scaling, [options.previous[0] if options.previous else None]) or [
+        None
+    ]
+    problem = Problem(loss, penalty, data, fit_intercept=bool(params.fit_intercept))
+    solution = solve(params, problem, start_from(params, last, loss), resume=options.resume)
     (solution,) = to_data_units(scaling, [solution])
     coef, intercept = stacked([solution])
     model = RegressionModel(
-        coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads
+        coef=coef,
+        intercept=intercept,
+        feature_names=named(options.names),
+        loss=params.loss,
+        n_threads=params.n_threads,
     )
-    return model, solution
+    return FitResult(
+        params,
+        model,
+        [replace(solution, coef=coef[0])],  # one array in memory instead of two
+        gap=solution.gap,
+        n_iter=solution.n_iter,
+        warnings=unconverged([solution]),
+        interrupted=solution.status is Status.INTERRUPTED,
+    )
 
 
 def train_classifier(
-    given: ClassifierParameters,
-    rows: Rows,
-    previous: Sequence[Solution | None] | None = None,
-) -> Trained:
+    params: ClassifierParameters, rows: Rows, options: FitOptions
+) -> ClassifierResult:
     """Fit each class against the rest, or all jointly; then pick thresholds and calibrate.
 
     Parameters
     ----------
-    given : ClassifierParameters
+    params : ClassifierParameters
         Checked already.
     rows : Rows
-    previous : sequence of solutions, optional
-        Solutions of an earlier fit, for a warm start.
+    options : FitOptions
     """
-    chosen = resolve_metric(given.metric, given.surrogate)
-    check_cut(given, chosen, rows.total)
-    rows = scaled_rows(given, rows)
-    previous = to_scaled_units(rows.scaling, previous)
-    data = rows.data(given.n_threads)
-    targets = targets_of(given.class_weight, rows, chosen)
-    solutions = solve_classes(given, data, targets, chosen, previous)
+    model_params, params = params, for_parts(params, rows.total)
+    chosen = resolve_metric(params.metric, params.surrogate)
+    check_cut(params, chosen, rows.total)
+    rows = scaled_rows(params, rows)
+    data = rows.data(params.n_threads)
+    targets = targets_of(params.class_weight, rows, chosen)
+    previous = to_scaled_units(rows.scaling, options.previous)
+    solutions = solve_classes(params, data, targets, chosen, previous, options.resume)
     coef, intercept = stacked(solutions)
     warned: list[Warning] = []
 
@@ -113,19 +110,52 @@ def train_classifier(
     # A loss of pairs fixes the scores only up to a constant. Scores of folds are shifted to the
     # mean of the training scores, so that one threshold and one calibrator suit all of them.
     level = None
-    if chosen.loss.shift_invariant and (given.calibrate or given.threshold_cv):
+    if chosen.loss.shift_invariant and (params.calibrate or params.threshold_cv):
         level = np.average(training_scores(), axis=0, weights=rows.weight)
-    held_out = _held_out(given, chosen, rows, solutions, level, warned)
-    cut_on = training_scores if given.threshold_cv is None or held_out is None else lambda: held_out
-    threshold = thresholds(given, chosen, cut_on, targets, rows.weight)
+    held_out = _held_out(params, chosen, rows, solutions, level, warned, options.resume)
+    cut_on = (
+        training_scores if params.threshold_cv is None or held_out is None else lambda: held_out
+    )
+    threshold = thresholds(params, chosen, cut_on, targets, rows.weight)
     calibrators = None
-    if given.calibrate is not None and held_out is not None:
+    if params.calibrate is not None and held_out is not None:
         hits = [target.y > 0.0 for target in targets]
-        calibrators = fit_calibrators(given.calibrate, held_out, hits, rows.weight)
-    warned += _advice(given, data, solutions, targets, chosen)
+        calibrators = fit_calibrators(params.calibrate, held_out, hits, rows.weight)
+    warned += _advice(params, data, solutions, targets, chosen)
     solutions = to_data_units(rows.scaling, solutions)
-    model = model_from(given, rows, *stacked(solutions), threshold, calibrators)
-    return Trained(model, solutions, warned)
+    # The metric is the user's: inside the fit an integer k is a share of the rows.
+    model = model_from(
+        model_params, rows, *stacked(solutions), threshold, calibrators, named(options.names)
+    )
+    missed = [] if options.inner else unconverged(solutions)
+    return classifier_result(model_params, model, solutions, missed + warned)
+
+
+C = TypeVar("C", bound=ClassifierParameters)
+
+
+def classifier_result(
+    params: C, model: LinearModel, solutions: list[Solution], warned: list[Warning]
+) -> FitResult[C, LinearModel]:
+    """A model with its parameters; of an interrupted calibration without ``calibrate``."""
+    stopped = any(solution.status is Status.INTERRUPTED for solution in solutions)
+    if params.calibrate is not None and model.calibrators is None:
+        params, stopped = replace(params, calibrate=None), True
+    return FitResult(
+        params,
+        replace(model, metric=params.metric),
+        solutions,
+        gap=max(solution.gap for solution in solutions),
+        n_iter=max(solution.n_iter for solution in solutions),
+        calibrators=model.calibrators if params.calibrate is not None else None,
+        warnings=warned,
+        interrupted=stopped,
+    )
+
+
+def named(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names of the columns as a model has them."""
+    return None if names is None else tuple(names)
 
 
 def model_from(
@@ -135,6 +165,7 @@ def model_from(
     intercept: FloatArray,
     threshold: FloatArray,
     calibrators: Sequence[Calibrator] | None = None,
+    feature_names: tuple[str, ...] | None = None,
 ) -> LinearModel:
     """The model with these coefficients; the threshold is subtracted from the intercept."""
     if log_odds(given.metric, given.calibrate):
@@ -149,6 +180,7 @@ def model_from(
         metric=given.metric,
         surrogate=given.surrogate,
         average=given.average,
+        feature_names=feature_names,
         n_threads=given.n_threads,
     )
 
@@ -193,13 +225,14 @@ def _held_out(
     solutions: Sequence[Solution],
     level: FloatArray | None,
     warned: list[Warning],
+    resume: Resume | None,
 ) -> FloatArray | None:
     """Out-of-fold scores if calibration or the threshold needs them; ``None`` if interrupted."""
     if given.calibrate is None and given.threshold_cv is None:
         return None
     if solutions[-1].status is not Status.INTERRUPTED:
         try:
-            return out_of_fold_scores(given, chosen, rows, level, warned)
+            return out_of_fold_scores(given, chosen, rows, level, warned, resume)
         except KeyboardInterrupt:
             pass
     warned.append(
@@ -218,6 +251,7 @@ def out_of_fold_scores(
     rows: Rows,
     level: FloatArray | None,
     warned: list[Warning],
+    resume: Resume | None = None,
 ) -> FloatArray:
     """Scores (n, k), before any threshold, of each row by the model of the fold that holds it out.
 
@@ -230,6 +264,8 @@ def out_of_fold_scores(
         losses of pairs, which leave the offset of the scores open.
     warned : list of Warning
         Warnings for the user are appended.
+    resume : Resume, optional
+        As in `FitOptions`.
     """
     # Folds of the rows that have weight; the others keep a score of 0, which nothing uses.
     kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
@@ -245,7 +281,7 @@ def out_of_fold_scores(
             check_every_class(mine)
             targets = targets_of(given.class_weight, mine, chosen)
             data = mine.data(given.n_threads)
-            solutions = solve_classes(part, data, targets, chosen)
+            solutions = solve_classes(part, data, targets, chosen, resume=resume)
         except DataError as error:
             raise DataError(
                 "folds that can be trained on for {option}",

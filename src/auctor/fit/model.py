@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -58,10 +58,6 @@ class LinearBase:
         """Factor that turns scores into those of the positive one of two classes; else 1."""
         return 1.0
 
-    def to_model(self) -> Self:
-        """The model itself, so that functions of an estimator take a model, too."""
-        return self
-
     @speaks
     def scores(self, X: Any) -> FloatArray:
         """``X @ coef.T + intercept``, shape (n, k)."""
@@ -81,6 +77,12 @@ class LinearBase:
             )
         data = stored(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         return linear_scores(data, self.coef, self.intercept)
+
+
+def model_of(fitted: Any) -> Any:
+    """The model of an estimator; a model is its own."""
+    inner = getattr(fitted, "model_", fitted)
+    return fitted if inner is fitted else model_of(inner)
 
 
 def softmax(scores: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """The parameters of a fit, with the names that users type, and their checks.
 
-The estimators inherit these dataclasses, so that a parameter and its default are written once. A
-training function takes an instance of these classes, never an estimator.
+A training function takes an instance of these classes, never an estimator. The estimators have the
+same parameters with the same defaults, which a test compares.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ MOST_THREADS = 4096
 class LinearParameters:
     """Parameters of every linear fit; `auctor.MetricClassifier` describes them."""
 
-    #: Name of the estimator that has these parameters, and of its kind in model files.
+    #: Name of the estimator that has these parameters, which model files have, too.
     estimator_name: ClassVar[str] = "MetricClassifier"
+    #: Dotted path of the kind of the models, which says how they are fitted.
+    kind: ClassVar[str] = "auctor.fit.train_model.LINEAR_CLASSIFIER"
     penalty: Any = "l2"
     strength: float = 1e-4
     l1_ratio: float | None = None
@@ -55,6 +57,7 @@ class RegressorParameters(LinearParameters):
     """Parameters of `auctor.LinearRegressor`."""
 
     estimator_name: ClassVar[str] = "LinearRegressor"
+    kind: ClassVar[str] = "auctor.fit.train_model.LINEAR_REGRESSOR"
     loss: Any = field(default="squared", kw_only=False)
 
 
@@ -77,6 +80,7 @@ class SearchParameters(ClassifierParameters):
     """Parameters of `auctor.MetricClassifierCV`, which picks the strength by cross-validation."""
 
     estimator_name: ClassVar[str] = "MetricClassifierCV"
+    kind: ClassVar[str] = "auctor.fit.train_model.LINEAR_SEARCH"
     strength: float = field(default=1.0, init=False)
     strengths: Any = None
     n_strengths: int | None = None

@@ -11,18 +11,19 @@ import numpy as np
 
 from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
 from auctor.core.protocols import Penalty
-from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
-from auctor.fit.fold_scores import FoldScorer, Judge, OutOfTimeError, Split
-from auctor.fit.linear import Trained, model_from, train_classifier
+from auctor.fit.fold_scores import FoldScorer, OutOfTimeError
+from auctor.fit.linear import classifier_result, model_from, named, train_classifier
 from auctor.fit.metric import resolve_metric
+from auctor.fit.options import FitOptions, Judge, Split
 from auctor.fit.parameters import (
     ClassifierParameters,
     SearchParameters,
     parameters_of,
     unit_penalty,
 )
+from auctor.fit.result import ClassifierResult
 from auctor.fit.scale import scaled_rows, to_data_units
 from auctor.fit.solve import class_problems, stacked
 from auctor.fit.surrogate import RIVAL_FACTORS, RIVAL_FOLDS, contest, contestants, default_surrogate
@@ -81,7 +82,7 @@ class StrengthSearch:
         Position of the chosen strength.
     surrogate : str
         Name of the surrogate that was chosen.
-    trained : Trained or None
+    result : ClassifierResult or None
         The model: fitted to all rows at the chosen strength, or to the training rows of a fold if
         the search was interrupted; ``None`` without ``refit``.
     warnings : list of Warning
@@ -95,7 +96,7 @@ class StrengthSearch:
     strengths: FloatArray = field(init=False)
     scores: FloatArray = field(init=False)
     best_index: int = field(init=False)
-    trained: Trained | None = field(init=False, default=None)
+    result: ClassifierResult | None = field(init=False, default=None)
     warnings: list[Warning] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -125,11 +126,12 @@ class StrengthSearch:
         """Name of the chosen surrogate."""
         return default_surrogate(self.given.metric, self.curve.name)
 
-    def run(self, previous: Sequence[Solution | None] | None = None) -> None:
+    def run(self, options: FitOptions | None = None) -> None:
         """Score strengths on folds, then fit to all rows.
 
-        On an interrupt the best model so far is kept in ``trained`` and the interrupt is raised.
+        On an interrupt the best model so far is kept in ``result`` and the interrupt is raised.
         """
+        self.options = options or FitOptions()
         try:
             try:
                 self._search()
@@ -145,7 +147,7 @@ class StrengthSearch:
             self._pick_best()
             self._warn_of_edge()
             if self.given.refit:
-                self.trained = self._train(previous)
+                self.result = self._train()
         except KeyboardInterrupt:
             self._keep_best()
             raise
@@ -309,7 +311,7 @@ class StrengthSearch:
             )
         )
 
-    def _train(self, previous: Sequence[Solution | None] | None) -> Trained:
+    def _train(self) -> ClassifierResult:
         """Fit to all rows at the chosen strength, within the remaining time."""
         tell_stage("fit", 1, 1)
         left = self.given.max_seconds
@@ -322,9 +324,9 @@ class StrengthSearch:
             l1_ratio=None,
             max_seconds=left,
         )
-        trained = train_classifier(given, self.rows, previous)
+        result = train_classifier(given, self.rows, replace(self.options, inner=True))
         # The model keeps the surrogate that the user passed, such as "auto".
-        return replace(trained, model=replace(trained.model, surrogate=self.given.surrogate))
+        return replace(result, model=replace(result.model, surrogate=self.given.surrogate))
 
     def _keep_best(self) -> None:
         """Keep a model of an interrupted search: that of a fold at the best strength."""
@@ -337,16 +339,18 @@ class StrengthSearch:
             return
         last = found[max(found)]
         solutions = to_data_units(self.rows.scaling, last.solutions)
-        model = model_from(self.given, self.rows, *stacked(solutions), last.cut)
-        self.trained = Trained(model, solutions)
+        parts = *stacked(solutions), last.cut
+        names = named(self.options.names)
+        model = model_from(self.given, self.rows, *parts, feature_names=names)
+        self.result = classifier_result(self.given, model, solutions, [])
 
     def _report(self) -> None:
         """Collect the warnings; add one if fits missed their tolerance."""
-        solutions = [] if self.trained is None else self.trained.solutions
+        solutions = [] if self.result is None else self.result.solutions
         missed = self.scorer.missed + sum(not s.converged for s in solutions)
         self.warnings = self.scorer.warnings + self.warnings
-        if self.trained is not None:
-            self.warnings += self.trained.warnings
+        if self.result is not None:
+            self.warnings += self.result.warnings
         worst = next((s for s in solutions if not s.converged), None)
         if not missed or (worst is None and not self.stated):
             return  # fits inside a default search may be cut short

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, Target
-from auctor.core.watching import step_callback, tell_stage, watched_learned, watched_start
+from auctor.core.watching import step_callback, tell_stage
 from auctor.data import Stacked
 from auctor.data.coerce import StoredData
 from auctor.fit.exact_metric import check_maximiser, maximise_exact
@@ -33,63 +34,64 @@ from auctor.solvers.gaussian.moments import fits, outnumbered
 from auctor.solvers.gaussian.shrinkage import shrinkage
 
 
+class Resume(Protocol):
+    """Where the solves of an interrupted fit go on, asked before each solve in turn."""
+
+    def start(self) -> FloatArray | None:
+        """Parameters at which the next solve begins; ``None`` for its usual start."""
+
+    def learned(self) -> object:
+        """What the solver of the next solve had learned, or ``None``."""
+
+
 def solve(
-    given: LinearParameters,
-    data: StoredData,
-    loss: Loss,
-    penalty: Penalty,
+    params: LinearParameters,
+    problem: Problem,
     start: FloatArray | None = None,
     role: Role = Role.GIVEN,
+    resume: Resume | None = None,
 ) -> Solution:
-    """Minimise ``loss + penalty`` on the data.
+    """Minimise a problem.
 
     Parameters
     ----------
-    given : LinearParameters
+    params : LinearParameters
         The solver, its budget and its tolerance.
-    data : StoredData
-        With its target.
-    loss : Loss
-    penalty : Penalty
+    problem : Problem
     start : array, optional
         Coefficients, then the intercept where there is one; ignored if the size is wrong or the
         objective there is not finite.
     role : Role
         Role of the problem in the decision table, if the solver is chosen by it.
+    resume : Resume, optional
+        Where the solve goes on after an interruption; asked if there is no ``start``.
     """
-    problem = Problem(loss, penalty, data, fit_intercept=bool(given.fit_intercept))
-    return solve_problem(given, problem, start, role)
-
-
-def solve_problem(
-    given: LinearParameters,
-    problem: Problem,
-    start: FloatArray | None = None,
-    role: Role = Role.GIVEN,
-) -> Solution:
-    """Minimise a problem; see `solve` for ``start`` and ``role``."""
     learned = None
-    if start is None:  # a checkpoint may offer one, with what its solver had learned
-        start, learned = _continued(problem), watched_learned()
-    elif start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value):
+    if start is None and resume is not None:
+        start, learned = _resumed(problem, resume.start()), resume.learned()
+    elif start is not None and not _fits(problem, start):
         start = None
     return minimise(
         problem,
-        resolve(given.solver, problem, role=role),
+        resolve(params.solver, problem, role=role),
         w0=start,
-        tol=given.tol,
-        max_iter=given.max_iter,
-        max_seconds=given.max_seconds,
-        on_step=step_callback(given.verbose, lambda: problem.tolerance(given.tol)),
-        rng=generator(given),
+        tol=params.tol,
+        max_iter=params.max_iter,
+        max_seconds=params.max_seconds,
+        on_step=step_callback(params.verbose, lambda: problem.tolerance(params.tol)),
+        rng=generator(params),
         on_failure="ignore",
         learned=learned,
     )
 
 
-def _continued(problem: Problem) -> FloatArray | None:
-    """The best point in a checkpoint, which is no worse than where every solve starts."""
-    w = watched_start()
+def _fits(problem: Problem, w: FloatArray) -> bool:
+    """Whether w has the size of the problem's parameters and a finite objective."""
+    return w.shape == (problem.n_params,) and math.isfinite(problem.evaluate(w).value)
+
+
+def _resumed(problem: Problem, w: FloatArray | None) -> FloatArray | None:
+    """The best point of an interrupted solve, which is no worse than where every solve starts."""
     if w is None:
         return None
     null = problem.evaluate(problem.start()).value
@@ -111,6 +113,7 @@ def solve_classes(
     targets: Sequence[Target],
     chosen: Chosen,
     previous: Sequence[Solution | None] | None = None,
+    resume: Resume | None = None,
 ) -> list[Solution]:
     """One solution per target; an interrupt before the last target raises KeyboardInterrupt."""
     starts = previous if previous and len(previous) == len(targets) else [None] * len(targets)
@@ -119,7 +122,8 @@ def solve_classes(
         penalty = resolve_penalty(given.penalty, given.strength, given.l1_ratio)
         problem = joint_problem(chosen, penalty, data, targets, bool(given.fit_intercept))
         known = [last.coef for last in starts if last is not None and given.warm_start]
-        solution = solve_problem(given, problem, np.concatenate(known) if known else None)
+        start = np.concatenate(known) if known else None
+        solution = solve(given, problem, start, resume=resume)
         return each_class(problem, solution)
     solutions: list[Solution] = []
     for target, last in zip(targets, starts, strict=True):
@@ -128,15 +132,16 @@ def solve_classes(
             tell_stage("class", len(solutions) + 1, len(targets))
         rows = data.with_target(target)
         penalty = penalty_for(given, rows, chosen)
+        problem = Problem(chosen.loss, penalty, rows, fit_intercept=bool(given.fit_intercept))
         start = start_from(given, last, chosen.loss)
         if chosen.exact:
             # The surrogate's solution is the start of the search on the metric itself.
             check_maximiser(given)
-            first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
+            first = solve(replace(given, solver="auto"), problem, start, resume=resume)
             solutions.append(maximise_exact(given, rows, chosen, first))
             continue
         role = role_of(given, rows, chosen)
-        solutions.append(solve(given, rows, chosen.loss, penalty, start, role))
+        solutions.append(solve(given, problem, start, role, resume))
     return solutions
 
 

@@ -5,29 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.matrices import dense_array, is_dense
 from auctor.kernel.machine import KernelModel
-from auctor.kernel.parameters import KernelParameters
+from auctor.kernel.parameters import Kernel
 from auctor.kernel.train import TrainedKernel, stored_model
-from auctor.linear.base import TableEstimator
+from auctor.linear.base import read_matrix
 
 
-class KernelEstimator(TableEstimator, KernelParameters):
+class KernelEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of `KernelClassifier` and `KernelRegressor`."""
 
+    kernel: Kernel
     model_: KernelModel
     support_: IntArray
-    dual_coef_: FloatArray
-    intercept_: FloatArray
     gamma_: float
     gap_: float
     n_iter_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
@@ -53,7 +54,7 @@ class KernelEstimator(TableEstimator, KernelParameters):
 
     def _matrix(self, X: Any, *, reset: bool) -> Any:
         """Rows in the format that kernels need: a C-contiguous array or a CSR matrix."""
-        matrix = self._read(X, reset=reset)
+        matrix = read_matrix(self, X, reset=reset)
         if not is_dense(matrix):
             matrix = matrix.tocsr()
         if self.kernel != "precomputed":
@@ -76,4 +77,13 @@ class KernelEstimator(TableEstimator, KernelParameters):
 
     def _keep_model(self, model: KernelModel, support: IntArray, gamma: float) -> None:
         self.model_, self.support_, self.gamma_ = model, support, gamma
-        self.dual_coef_, self.intercept_ = model.coef.T, model.intercept
+
+    @property
+    def dual_coef_(self) -> FloatArray:
+        """Coefficients of the support vectors in each score function."""
+        return self.model_.coef.T
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Constant of each score function."""
+        return self.model_.intercept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +15,13 @@ from auctor.fit.class_pairs import ClassPairs
 from auctor.fit.parameters import parameters_of
 from auctor.fit.targets import Rows, encode
 from auctor.kernel.base import KernelEstimator
+from auctor.kernel.parameters import Kernel
 from auctor.kernel.train import (
     KernelClassifierParameters,
     check_kernel_classifier,
     train_kernel_classifier,
 )
+from auctor.linear.base import read_labels, read_weight
 from auctor.linear.fit_warnings import issue_warnings
 from auctor.linear.offered import offered_if
 
@@ -38,7 +40,7 @@ def _check_calibrated(estimator: KernelClassifier) -> None:
 
 # A dataclass of its own, so that errors on unknown parameters name this class.
 @dataclass(eq=False, repr=False)
-class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParameters):  # type: ignore[misc]
+class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """Support vector machine: the hinge loss of a score that is linear in a kernel's features.
 
     Minimises ``|f|^2/2 + C sum_i w_i max(0, 1 - y_i (f(x_i) + b))`` over the functions f of the
@@ -105,11 +107,24 @@ class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParamet
     (True, True)
     """
 
-    _for_the_other_kind = "KernelRegressor"
+    kernel: Kernel = "rbf"
+    _: KW_ONLY
+    C: float = 1.0
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    multiclass: str = "ovo"
+    class_weight: Any = None
+    calibrate: str | None = None
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    cache_bytes: int = 1 << 29
+    n_threads: int | None = None
+    random_state: int | None = None
 
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_kernel_classifier(self)
+        check_kernel_classifier(parameters_of(KernelClassifierParameters, self))
 
     @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -117,8 +132,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator, KernelClassifierParamet
         self.check_parameters()
         matrix = self._matrix(X, reset=True)
         n = matrix.shape[0]
-        labels = self._read_labels(y, n)
-        weight = self._read_weight(sample_weight, n)
+        labels = read_labels(y, n, regressor="KernelRegressor")
+        weight = read_weight(sample_weight, n)
         self.classes_, codes = encode(labels, weight)
         given = parameters_of(KernelClassifierParameters, self)
         rows = Rows(matrix, self.classes_, codes, weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from sklearn.base import RegressorMixin
@@ -11,17 +11,19 @@ from auctor.core.errors import speaks
 from auctor.core.types import FloatArray, Target
 from auctor.fit.parameters import parameters_of
 from auctor.kernel.base import KernelEstimator
+from auctor.kernel.parameters import Kernel
 from auctor.kernel.train import (
     KernelRegressorParameters,
     check_kernel_regressor,
     train_kernel_regressor,
 )
+from auctor.linear.base import read_numbers, read_weight
 from auctor.linear.fit_warnings import issue_warnings
 
 
 # A dataclass of its own, so that errors on unknown parameters name this class.
 @dataclass(eq=False, repr=False)
-class KernelRegressor(RegressorMixin, KernelEstimator, KernelRegressorParameters):  # type: ignore[misc]
+class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     """Regression by a function that is linear in a kernel's features.
 
     Minimises ``|f|^2/2 + C sum_i w_i loss(y_i - f(x_i) - b)``. The loss of a residual r is the
@@ -66,11 +68,23 @@ class KernelRegressor(RegressorMixin, KernelEstimator, KernelRegressorParameters
     True
     """
 
-    _for_the_other_kind = "KernelClassifier"
+    kernel: Kernel = "rbf"
+    _: KW_ONLY
+    C: float = 1.0
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    loss: str = "epsilon_insensitive"
+    epsilon: float = 0.1
+    shift: float = 0.0
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    cache_bytes: int = 1 << 29
+    n_threads: int | None = None
 
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
-        check_kernel_regressor(self)
+        check_kernel_regressor(parameters_of(KernelRegressorParameters, self))
 
     @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -78,7 +92,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator, KernelRegressorParameters
         self.check_parameters()
         matrix = self._matrix(X, reset=True)
         n = matrix.shape[0]
-        target = Target(self._read_numbers(y, n), self._read_weight(sample_weight, n))
+        target = Target(
+            read_numbers(y, n, classifier="KernelClassifier"), read_weight(sample_weight, n)
+        )
         given = parameters_of(KernelRegressorParameters, self)
         trained = train_kernel_regressor(given, matrix, target)
         self._keep(trained)

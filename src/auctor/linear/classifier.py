@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.errors import NotOfferedError, Option, speaks
-from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import in_shards
-from auctor.fit.calibrate import LOG_ODDS, Calibrator, log_odds
-from auctor.fit.fitted import Fitted
+from auctor.fit.calibrate import Calibrator, log_odds
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel
-from auctor.fit.parameters import ClassifierParameters, LinearParameters
-from auctor.fit.targets import Rows, code_of, encode, positive_code, read_groups
-from auctor.fit.train_model import FitOptions, train_model
-from auctor.linear.base import LinearEstimator
+from auctor.fit.options import FitOptions
+from auctor.fit.parameters import ClassifierParameters, parameters_of
+from auctor.fit.result import ClassifierResult
+from auctor.fit.targets import Rows, encode, positive_code, read_groups
+from auctor.fit.train_model import check_params, train_model
+from auctor.linear.base import (
+    OfFit,
+    OfModel,
+    one_or_all,
+    read_labels,
+    read_matrix,
+    read_target,
+    read_weight,
+    start_of,
+    take_start,
+)
 from auctor.linear.cluster import as_shards, by_partition
 from auctor.linear.fit_warnings import issue_warnings
 from auctor.linear.offered import offered_if
@@ -41,25 +51,9 @@ def check_has_probabilities(estimator: Any) -> None:
         )
 
 
-class ClassifierAttributes:
-    """Types of the attributes that a fit sets."""
-
-    classes_: Array
-    pos_label_: Any
-    intercept_: FloatArray
-    threshold_: FloatArray
-    calibrators_: list[Calibrator]
-    solution_: Solution | list[Solution]
-
-
-# The decorator makes a constructor of this name, with the parameters of the base class.
+# The decorator makes a constructor of these parameters, which `ClassifierParameters` has, too.
 @dataclass(eq=False, repr=False)
-class MetricClassifier(
-    ClassifierMixin,  # type: ignore[misc]
-    ClassifierAttributes,
-    LinearEstimator,
-    ClassifierParameters,
-):
+class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear classifier that is trained on the metric that you report.
 
     The weights minimise ``loss(X w) + strength * penalty(w)``. The loss, called the surrogate,
@@ -172,8 +166,55 @@ class MetricClassifier(
     True
     """
 
-    _for_the_other_kind = "LinearRegressor"
-    _parameters: ClassVar[type[LinearParameters]] = ClassifierParameters
+    metric: Any = "auc"
+    _: KW_ONLY
+    surrogate: str = "auto"
+    penalty: Any = "l2"
+    strength: float = 1e-4
+    l1_ratio: float | None = None
+    solver: Any = "auto"
+    fit_intercept: bool = True
+    standardise: bool | str = "auto"
+    threshold: float | str = "auto"
+    threshold_cv: int | None = None
+    class_weight: Any = None
+    calibrate: str | None = None
+    average: str = "macro"
+    pos_label: Any = None
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_seconds: float | None = None
+    n_threads: int | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+
+    #: The class of the parameters, which training functions take.
+    _parameters: ClassVar[type[ClassifierParameters]] = ClassifierParameters
+    result_: ClassifierResult = field(init=False)
+
+    model_ = OfFit[LinearModel](lambda result: result.model)
+    classes_ = OfModel[Array](lambda model: model.classes)
+    coef_ = OfModel[FloatArray](lambda model: model.coef)
+    intercept_ = OfModel[FloatArray](lambda model: model.intercept)
+    threshold_ = OfModel[FloatArray](lambda model: model.threshold)
+    gap_ = OfFit[float](lambda result: result.gap)
+    n_iter_ = OfFit[int](lambda result: result.n_iter)
+    solution_ = OfFit[Any](lambda result: one_or_all(result.solutions))
+    calibrators_ = OfFit[list[Calibrator]](lambda result: result.calibrators)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    @property
+    def pos_label_(self) -> Any:
+        """The positive one of two classes; ``None`` for several."""
+        return self.model_.classes[self.model_.positive] if self.model_.binary else None
 
     @speaks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -197,7 +238,35 @@ class MetricClassifier(
         weights can lower the surrogate on these rows, and a warning is issued if none can. It takes
         at most as long as the fit, or one second.
         """
-        issue_warnings(self._train(X, y, sample_weight, groups))
+        params = parameters_of(self._parameters, self)
+        check_params(params)
+        rows = self._rows(X, y, sample_weight, groups)
+        options = self._options(rows)
+        self.__dict__.pop("result_", None)  # an interrupt leaves no model of an earlier fit
+        result = train_model(params, rows, options)
+        self.result_ = replace(result, warnings=[])
+        if result.search is not None and not result.search.complete:
+            raise KeyboardInterrupt  # the best model so far is kept
+        issue_warnings(result.warnings)
+        return self
+
+    @speaks
+    def check_parameters(self) -> None:
+        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
+        check_params(parameters_of(self._parameters, self))
+
+    @speaks
+    def continue_from(self, other: Any) -> Self:
+        """Start the next `fit` where another one stopped.
+
+        Parameters
+        ----------
+        other : estimator or Checkpoint
+            A fitted estimator, for a warm start; needs ``warm_start=True``. Its coefficients are
+            ignored if that `fit` has another number of columns. Or a checkpoint of the same fit,
+            as in `auctor.fit.checkpoint`.
+        """
+        self._start = start_of(other)
         return self
 
     @by_partition
@@ -205,14 +274,14 @@ class MetricClassifier(
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
         matrix = self._read(X, reset=False)
-        return self.to_model().decision_function(matrix)
+        return self.model_.decision_function(matrix)
 
     @by_partition
     @speaks
     def predict(self, X: Any) -> Array:
         """Labels: by the threshold for two classes, by the highest score for more."""
         matrix = self._read(X, reset=False)
-        return self.to_model().predict(matrix)
+        return self.model_.predict(matrix)
 
     @offered_if(check_has_probabilities)
     @by_partition
@@ -221,7 +290,7 @@ class MetricClassifier(
         """Calibrated probabilities, (n, n_classes)."""
         check_is_fitted(self, "calibrators_" if self.calibrate is not None else "coef_")
         matrix = self._read(X, reset=False)
-        return self.to_model().predict_proba(matrix)
+        return self.model_.predict_proba(matrix)
 
     @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
@@ -231,36 +300,17 @@ class MetricClassifier(
         ``groups`` it is the weighted mean over the groups in which the metric is defined.
         """
         decision = self.decision_function(X)
-        labels = self._read_target(y, decision.shape[0])
-        return self.to_model().score_at(decision, labels, sample_weight, groups)
+        labels = read_target(y, decision.shape[0])
+        return self.model_.score_at(decision, labels, sample_weight, groups)
 
-    @speaks
-    def to_model(self) -> LinearModel:
-        """The fitted coefficients as a model that predicts without scikit-learn."""
-        # Scores of log-loss are log-odds; others need the fitted calibrators.
-        calibrators: list[Calibrator] | None = None
-        if self.calibrate is None and self.gives_log_odds:
-            calibrators = [LOG_ODDS] * self.coef_.shape[0]
-        elif self.calibrate is not None:
-            calibrators = getattr(self, "calibrators_", None)
-        return LinearModel(
-            coef=self.coef_,
-            intercept=self.intercept_,
-            classes=self.classes_,
-            threshold=self.threshold_,
-            calibrators=calibrators,
-            metric=self.metric,
-            surrogate=self.surrogate,
-            average=self.average,
-            positive=code_of(self.classes_, self.pos_label_),
-            feature_names=self._feature_names(),
-            n_threads=self.n_threads,
-        )
+    # --- inputs of a fit ----------------------------------------------------------------------
 
-    # --- inputs and results of a fit ----------------------------------------------------------
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """The matrix of X; names and number of columns are stored, or checked against `fit`."""
+        return read_matrix(self, X, reset=reset)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
-        """The checked training rows; sets ``classes_`` and ``pos_label_``."""
+        """The checked training rows."""
         chosen = resolve_metric(self.metric, self.surrogate)
         X, y = as_shards(X, y)
         matrix = self._read(X, reset=True)
@@ -268,42 +318,18 @@ class MetricClassifier(
             y = matrix.row_labels()
             sample_weight = matrix.target.weight if sample_weight is None else sample_weight
         n = matrix.shape[0]
-        labels = self._read_labels(y, n)
-        weight = self._read_weight(sample_weight, n)
-        codes = read_groups(groups, chosen, n)
-        self.classes_, classes_of_rows = encode(labels, weight)
-        positive = positive_code(
-            self.classes_, classes_of_rows, pos_label=self.pos_label, weight=weight
-        )
-        self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
-        return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
+        labels = read_labels(y, n, regressor="LinearRegressor")
+        weight = read_weight(sample_weight, n)
+        by_query = read_groups(groups, chosen, n)
+        classes, codes = encode(labels, weight)
+        positive = positive_code(classes, codes, pos_label=self.pos_label, weight=weight)
+        return Rows(matrix, classes, codes, weight, by_query, positive)
 
     @property
     def gives_log_odds(self) -> bool:
         """Whether scores are log-odds, so that there are probabilities without calibration."""
         return log_odds(self.metric, None)
 
-    def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
-        """Fit to rows and store the result; returns the warnings for `fit` to issue."""
-        self.check_parameters()
-        rows = self._rows(X, y, sample_weight, groups)
-        fitted = self._fitted(rows, self._options(rows))
-        self.adopt(fitted)
-        if fitted.search is not None and not fitted.search.complete:
-            raise KeyboardInterrupt  # the best model so far is kept
-        return fitted.warnings
-
-    def _fitted(self, rows: Rows, options: FitOptions) -> Fitted[Any, Any]:
-        """The fitted model."""
-        return train_model(self._given(), rows, options)
-
     def _options(self, rows: Rows) -> FitOptions:
         """What the fit uses besides parameters and rows."""
-        return FitOptions(names=self._feature_names(), previous=self._previous())
-
-    def _shown(self, model: Any) -> dict[str, Any]:
-        return super()._shown(model) | {
-            "classes_": model.classes,
-            "pos_label_": model.classes[model.positive] if model.binary else None,
-            "threshold_": model.threshold,
-        }
+        return take_start(self)

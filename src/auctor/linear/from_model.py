@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-from auctor.fit.fitted import Fitted
+import auctor
 from auctor.fit.model import LinearModel, RegressionModel
-from auctor.fit.parameters import LinearParameters
-from auctor.fit.train_model import estimator_class, kind_of
+from auctor.fit.parameters import LinearParameters, parameters_of
+from auctor.fit.result import FitResult
 
 
-def unfitted(given: LinearParameters) -> Any:
+def unfitted(params: LinearParameters) -> Any:
     """The estimator with these parameters, which are its own.
 
     Examples
@@ -22,14 +22,20 @@ def unfitted(given: LinearParameters) -> Any:
     >>> unfitted(SearchParameters("f1"))
     MetricClassifierCV(metric='f1')
     """
-    named = {one.name: getattr(given, one.name) for one in fields(given) if one.init}
-    return estimator_class(kind_of(given))(**named)
+    named = {one.name: getattr(params, one.name) for one in fields(params) if one.init}
+    return getattr(auctor, params.estimator_name)(**named)
 
 
-def as_estimator(fitted: Fitted[LinearParameters, LinearModel | RegressionModel]) -> Any:
-    """The estimator of a fitted model, with its attributes as after `fit`."""
-    estimator, model = unfitted(fitted.given), fitted.model
-    estimator.n_features_in_ = model.n_features
+def as_result(estimator: Any) -> FitResult[Any, Any]:
+    """The result of the last fit of an estimator, with the parameters that it has now."""
+    result: FitResult[Any, Any] = estimator.result_
+    return replace(result, params=parameters_of(type(result.params), estimator))
+
+
+def as_estimator(result: FitResult[LinearParameters, LinearModel | RegressionModel]) -> Any:
+    """The estimator whose `fit` had this result."""
+    estimator, model = unfitted(result.params), result.model
+    estimator.result_, estimator.n_features_in_ = result, model.n_features
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    return estimator.adopt(fitted)
+    return estimator

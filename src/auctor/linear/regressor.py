@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from auctor.core.errors import speaks
-from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
-from auctor.fit.fitted import Fitted
 from auctor.fit.model import RegressionModel
-from auctor.fit.parameters import LinearParameters, RegressorParameters
-from auctor.fit.train_model import FitOptions, train_regression
-from auctor.linear.base import LinearEstimator
+from auctor.fit.options import FitOptions
+from auctor.fit.parameters import RegressorParameters, parameters_of
+from auctor.fit.result import RegressorResult
+from auctor.fit.train_model import check_params, train_regression
+from auctor.linear.base import (
+    OfFit,
+    OfModel,
+    one_or_all,
+    read_matrix,
+    read_numbers,
+    read_weight,
+    start_of,
+    take_start,
+)
 from auctor.linear.cluster import by_partition
 from auctor.linear.fit_warnings import issue_warnings
 
 
-class RegressorAttributes:
-    """Types of the attributes that a fit sets."""
-
-    solution_: Solution
-
-
 @dataclass(eq=False, repr=False)
-class LinearRegressor(
-    RegressorMixin,  # type: ignore[misc]
-    RegressorAttributes,
-    LinearEstimator,
-    RegressorParameters,
-):
+class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear model ``X w + intercept`` fitted by a chosen loss and penalty.
 
     Minimises the weighted mean of the loss plus ``strength`` times the penalty.
@@ -84,55 +81,77 @@ class LinearRegressor(
     array([2.])
     """
 
-    _for_the_other_kind = "MetricClassifier"
-    _parameters: ClassVar[type[LinearParameters]] = RegressorParameters
+    loss: Any = "squared"
+    _: KW_ONLY
+    penalty: Any = "l2"
+    strength: float = 1e-4
+    l1_ratio: float | None = None
+    solver: Any = "auto"
+    fit_intercept: bool = True
+    standardise: bool | str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_seconds: float | None = None
+    n_threads: int | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+
+    #: The class of the parameters, which training functions take.
+    _parameters: ClassVar[type[RegressorParameters]] = RegressorParameters
+    result_: RegressorResult = field(init=False)
+
+    model_ = OfFit[RegressionModel](lambda result: result.model)
+    coef_ = OfModel[FloatArray](lambda model: model.coef[0])
+    intercept_ = OfModel[float](lambda model: float(model.intercept[0]))
+    gap_ = OfFit[float](lambda result: result.gap)
+    n_iter_ = OfFit[int](lambda result: result.n_iter)
+    solution_ = OfFit[Any](lambda result: one_or_all(result.solutions))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
     @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, numbers y and optional row weights."""
-        issue_warnings(self._train(X, y, sample_weight))
-        return self
-
-    def _train(self, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
-        """Fit to rows and store the result; returns the warnings for `fit` to issue."""
-        self.check_parameters()
+        params = parameters_of(self._parameters, self)
+        check_params(params)
         matrix = self._read(X, reset=True)
         n = matrix.shape[0]
-        target = Target(self._read_numbers(y, n), self._read_weight(sample_weight, n))
-        options = self._options(target)
-        fitted = train_regression(self._given(), matrix, target, options)
-        self.adopt(fitted)
-        return fitted.warnings
-
-    def _options(self, target: Target) -> FitOptions:
-        """What the fit uses besides parameters and rows."""
-        return FitOptions(names=self._feature_names(), previous=self._previous())
-
-    @speaks
-    def adopt(self, fitted: Fitted[Any, Any]) -> Self:
-        """Show a fitted model as attributes; those that only an earlier fit had are removed."""
-        super().adopt(fitted)
-        if fitted.solutions and np.array_equal(fitted.solutions[0].coef, self.coef_):
-            self.coef_ = fitted.solutions[0].coef  # one array in memory instead of two
+        numbers = read_numbers(y, n, classifier="MetricClassifier")
+        target = Target(numbers, read_weight(sample_weight, n))
+        result = train_regression(params, matrix, target, self._options(target))
+        self.result_ = replace(result, warnings=[])
+        issue_warnings(result.warnings)
         return self
 
-    def _shown(self, model: Any) -> dict[str, Any]:
-        return {"coef_": model.coef[0], "intercept_": float(model.intercept[0])}
-
-    @by_partition
     @speaks
+    def check_parameters(self) -> None:
+        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
+        check_params(parameters_of(self._parameters, self))
+
+    @speaks
+    def continue_from(self, other: Any) -> Self:
+        """Start the next `fit` where another one stopped, as in `MetricClassifier`."""
+        self._start = start_of(other)
+        return self
+
+    @speaks
+    @by_partition
     def predict(self, X: Any) -> FloatArray:
         """Predicted target, through the inverse link of the loss."""
         matrix = self._read(X, reset=False)
-        return self.to_model().predict(matrix)
+        return self.model_.predict(matrix)
 
-    @speaks
-    def to_model(self) -> RegressionModel:
-        """The fitted coefficients as a model that predicts without scikit-learn."""
-        return RegressionModel(
-            coef=self.coef_[None, :],
-            intercept=np.array([self.intercept_]),
-            feature_names=self._feature_names(),
-            loss=self.loss,
-            n_threads=self.n_threads,
-        )
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """The matrix of X; names and number of columns are stored, or checked against `fit`."""
+        return read_matrix(self, X, reset=reset)
+
+    def _options(self, target: Target) -> FitOptions:
+        """What the fit uses besides parameters and rows."""
+        return take_start(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,15 +11,14 @@ import numpy as np
 
 from auctor.core.errors import ParameterError, speaks
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.fit.fitted import Fitted
-from auctor.fit.fold_scores import Judge, Split
 from auctor.fit.model import LinearModel
+from auctor.fit.options import FitOptions, Judge, Split
 from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of
+from auctor.fit.result import FitResult
 from auctor.fit.targets import Rows
-from auctor.fit.train_model import FitOptions, choose_strength
-from auctor.linear.base import sentence
+from auctor.linear.base import OfFit, sentence
 from auctor.linear.classifier import MetricClassifier
-from auctor.linear.fit_warnings import issue_warnings
+from auctor.linear.from_model import unfitted
 
 
 def splits_of(
@@ -50,18 +49,8 @@ def splits_of(
     return splits
 
 
-class SearchAttributes:
-    """Types of the attributes that a search sets."""
-
-    strengths_: FloatArray
-    scores_: FloatArray
-    strength_: float
-    best_index_: int
-    surrogate_: str
-
-
 @dataclass(eq=False, repr=False)
-class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
+class MetricClassifierCV(MetricClassifier):
     """`MetricClassifier` with its strength and surrogate picked by the metric on held-out rows.
 
     For each fold a warm-started `regularisation_path` is solved on the training rows (one per class
@@ -140,10 +129,23 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
     True
     """
 
+    _: KW_ONLY
+    strength: float = field(default=1.0, init=False)
+    strengths: Any = None
+    n_strengths: int | None = None
+    ratio: float | None = None
+    cv: Any = 5
+    scoring: Any = None
+    rule: str = "best"
+    refit: bool = True
+
     _parameters = SearchParameters
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+    strength_ = OfFit[float](lambda result: result.strength)
+    strengths_ = OfFit[FloatArray](lambda result: result.search.strengths)
+    scores_ = OfFit[FloatArray](lambda result: result.search.scores)
+    best_index_ = OfFit[int](lambda result: result.search.best_index)
+    surrogate_ = OfFit[str](lambda result: result.search.surrogate)
 
     @speaks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -151,8 +153,7 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
 
         Parameters are those of `MetricClassifier.fit`; folds keep groups whole.
         """
-        issue_warnings(self._train(X, y, sample_weight, groups))
-        return self
+        return super().fit(X, y, sample_weight, groups)
 
     @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
@@ -161,13 +162,6 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
             return super().score(X, y, sample_weight, groups)
         return self._scored(self, X, y, sample_weight)
 
-    def _fitted(self, rows: Rows, options: FitOptions) -> Fitted[Any, Any]:
-        try:
-            return choose_strength(self._given(), rows, options)
-        except KeyboardInterrupt:
-            self.adopt(Fitted(self._given(), None))  # not even the model of an earlier fit is left
-            raise
-
     def _options(self, rows: Rows) -> FitOptions:
         splits = splits_of(self.cv, rows.labels, rows.groups, classifier=True)
         judge = None if self.scoring is None else self._judge_of(rows)
@@ -175,14 +169,12 @@ class MetricClassifierCV(SearchParameters, SearchAttributes, MetricClassifier):
 
     def _judge_of(self, rows: Rows) -> Judge:
         """A function that scores models by ``scoring``, for which it wraps them in an estimator."""
-        # One estimator is filled with the numbers of each model in turn.
-        part = MetricClassifier(**vars(parameters_of(ClassifierParameters, self)))
-        part.classes_, part.pos_label_ = rows.classes, self.pos_label_
+        params = parameters_of(ClassifierParameters, self)
+        part = unfitted(params)
         part.n_features_in_ = rows.matrix.shape[1]
 
         def judge(model: LinearModel, held_out: Rows) -> float:
-            part.coef_, part.intercept_ = model.coef, model.intercept
-            part.threshold_ = model.threshold
+            part.result_ = FitResult(params, model)
             return self._scored(part, held_out.matrix, held_out.labels, held_out.weight)
 
         return judge

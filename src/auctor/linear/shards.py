@@ -10,8 +10,9 @@ from auctor.core.errors import Option, ParameterError
 from auctor.core.files import AnyPath
 from auctor.data import Sharded
 from auctor.fit.checkpoint import FREE, Checkpoint
-from auctor.fit.fitted import FittedClassifier
+from auctor.fit.options import FitOptions
 from auctor.fit.parameters import ClassifierParameters, LinearParameters
+from auctor.fit.result import ClassifierResult
 from auctor.fit.targets import Rows, encode, positive_code
 from auctor.fit.train_model import train_model
 from auctor.linear.table_parameters import TableParameters, model_parameters
@@ -78,7 +79,7 @@ def shard_checkpoint(path: AnyPath, given: ClassifierParameters, data: Sharded) 
 
 def train_shards(
     given: ClassifierParameters, data: Sharded, checkpoint: Checkpoint | None = None
-) -> FittedClassifier:
+) -> ClassifierResult:
     """Fit a classifier to the rows of shards, with their own labels and weights.
 
     Parameters
@@ -94,10 +95,9 @@ def train_shards(
     classes, codes = encode(data.row_labels(), weight)
     positive = positive_code(classes, codes, pos_label=given.pos_label, weight=weight)
     rows = Rows(data, classes, codes, weight, positive=positive)
-    saving: AbstractContextManager[None] = nullcontext()
+    saving: AbstractContextManager[object] = nullcontext()
     if checkpoint is not None:
         saving = checkpoint.keeping()
     with saving:
-        fitted = train_model(given, rows)
-    names = None if data.names is None else tuple(map(str, data.names))
-    return replace(fitted, model=replace(fitted.model, feature_names=names))
+        names = None if data.names is None else tuple(map(str, data.names))
+        return train_model(given, rows, FitOptions(names=names, resume=checkpoint))

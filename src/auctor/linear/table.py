@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from auctor.additive.parameters import log_loss_trained
 from auctor.core.errors import DataError, ParameterError, speaks, warn
 from auctor.core.types import Array, FloatArray
 from auctor.fit.calibrate import log_odds
-from auctor.fit.model import LinearModel
+from auctor.fit.parameters import parameters_of
 from auctor.linear.base import check_columns
 from auctor.linear.classifier import MetricClassifier, check_has_probabilities
 from auctor.linear.from_model import unfitted
@@ -33,23 +33,8 @@ from auctor.tables.schema import Schema
 TABLE = "the table"
 
 
-class TableAttributes:
-    """Types of the attributes that a fit sets."""
-
-    classes_: Array
-    pos_label_: Any
-    model_: MetricClassifier
-    schema_: Schema
-    notes_: list[str]
-
-
 @dataclass(eq=False, repr=False)
-class TableClassifier(
-    ClassifierMixin,  # type: ignore[misc]
-    TableAttributes,
-    BaseEstimator,  # type: ignore[misc]
-    TableParameters,
-):
+class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of a raw table of numbers, text, dates and missing values.
 
     Columns are encoded as in `auctor.tables.read_table`: numbers and booleans stay, text becomes a
@@ -135,6 +120,50 @@ class TableClassifier(
     ['no', 'yes']
     """
 
+    metric: Any = "auc"
+    _: KW_ONLY
+    model: str = "linear"
+    surrogate: str = "auto"
+    penalty: Any = "l2"
+    strength: Any = "auto"
+    l1_ratio: float | None = None
+    n_strengths: int | None = None
+    cv: Any = 5
+    rule: str = "best"
+    n_bins: int | None = None
+    monotone: Any = None
+    interactions: Any = "auto"
+    members: int = 8
+    solver: Any = "auto"
+    fit_intercept: bool = True
+    standardise: bool | str = "auto"
+    threshold: float | str = "auto"
+    threshold_cv: int | None = None
+    class_weight: Any = None
+    calibrate: str | None = None
+    average: str = "macro"
+    pos_label: Any = None
+    categorical: str = "one_hot"
+    buckets: int = 1024
+    missing: str = "auto"
+    drop: Any = None
+    as_category: Any = None
+    as_number: Any = None
+    date: Any = None
+    decimal: str = "."
+    unreadable: str = "warn"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_seconds: float | None = None
+    n_threads: int | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+
+    model_: MetricClassifier = field(init=False)
+    schema_: Schema = field(init=False)
+    notes_: list[str] = field(init=False)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "refuse"
@@ -147,7 +176,7 @@ class TableClassifier(
     @property
     def gives_log_odds(self) -> bool:
         """Whether scores are log-odds, so that there are probabilities without calibration."""
-        curves = self.model == "additive" and log_loss_trained(self)
+        curves = self.model == "additive" and log_loss_trained(parameters_of(TableParameters, self))
         return curves or log_odds(self.metric, None)
 
     @speaks
@@ -156,8 +185,9 @@ class TableClassifier(
 
         With a schema, the columns of ``monotone`` become numbers of encoded columns.
         """
-        made: MetricClassifier = unfitted(model_parameters(self, schema))
-        return made
+        params = parameters_of(TableParameters, self)
+        model: MetricClassifier = unfitted(model_parameters(params, schema))
+        return model
 
     @speaks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -181,7 +211,7 @@ class TableClassifier(
         options = ReadOptions(
             categorical=self.categorical,
             buckets=self.buckets,
-            missing=self.missing_rule(),
+            missing=parameters_of(TableParameters, self).missing_rule(),
             drop=self._listed("drop"),
             as_category=self._listed("as_category"),
             as_number=self._listed("as_number"),
@@ -208,15 +238,30 @@ class TableClassifier(
     @speaks
     def adopt(self, model: MetricClassifier, schema: Schema) -> Self:
         """Use a fitted model of encoded columns and the schema that encodes them."""
-        self.model_, self.schema_ = model, schema
-        self.classes_, self.pos_label_ = model.classes_, model.pos_label_
-        self.n_iter_ = model.n_iter_
-        self.notes_ = []
+        self.model_, self.schema_, self.notes_ = model, schema, []
         if not hasattr(self, "n_features_in_"):  # a model from a file, without a fit
             names = [column.name for column in schema.columns]
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
         return self
+
+    @property
+    def classes_(self) -> Array:
+        """Labels in increasing order."""
+        check_is_fitted(self)
+        return self.model_.classes_
+
+    @property
+    def pos_label_(self) -> Any:
+        """The positive one of two classes; ``None`` for several."""
+        check_is_fitted(self)
+        return self.model_.pos_label_
+
+    @property
+    def n_iter_(self) -> int:
+        """Largest number of iterations over the problems."""
+        check_is_fitted(self)
+        return self.model_.n_iter_
 
     @property
     def coef_(self) -> FloatArray:
@@ -305,12 +350,6 @@ class TableClassifier(
         """
         matrix = self.encode(X)
         return self.model_.score(matrix, self._labels(X, y), sample_weight, groups)
-
-    @speaks
-    def to_model(self) -> LinearModel:
-        """The fitted model of the encoded columns, which predicts without scikit-learn."""
-        check_is_fitted(self)
-        return self.model_.to_model()
 
     # --- inputs of a fit ----------------------------------------------------------------------
 

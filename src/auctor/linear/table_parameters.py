@@ -12,7 +12,7 @@ from auctor.additive.parameters import AdditiveParameters, read_monotone
 from auctor.core.errors import Option, ParameterError
 from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of
 from auctor.fit.registry import known
-from auctor.fit.train_model import check_given
+from auctor.fit.train_model import check_params
 from auctor.tables.schema import KEEP, Schema
 
 #: Parameters that only additive models have.
@@ -127,7 +127,7 @@ def model_parameters(given: TableParameters, schema: Schema | None = None) -> Cl
             option="strength",
         )
     made = make(given)
-    check_given(made)
+    check_params(made)
     if schema is not None and isinstance(made, AdditiveParameters) and made.monotone is not None:
         signs = read_monotone(made.monotone, schema.feature_names, schema.n_features)
         made = replace(made, monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})

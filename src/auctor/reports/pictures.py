@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.errors import DataError, speaks, speaks_as
 from auctor.core.optional import require
 from auctor.evaluate.curves_info import ColumnCurve, CurvesInfo, PairMap, curves_info
+from auctor.fit.model import model_of
 from auctor.reports.html.page import additive_section
 
 #: Number of columns of the figure of `CurvePictures.plot`: three fit the width of a notebook.
@@ -91,7 +92,7 @@ def curve_pictures(
     names : sequence of str, optional
         Names of the columns; by default those of `fit`.
     """
-    scores = model.to_model().coef.shape[0]
+    scores = model_of(model).coef.shape[0]
     if scores > 1:
         raise DataError(
             "a model of one score",

@@ -5,30 +5,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from auctor.fit.train_model import KINDS
+from auctor.fit.train_model import kinds
 from auctor.streaming.registry import LEARNERS as LEARNER_PATHS
 
-#: The dotted path of every class that can be saved, by its name.
-CLASSES = {
-    path.rpartition(".")[2]: path
-    for path in (
-        *(path for _, path in KINDS.values()),
-        "auctor.kernel.classifier.KernelClassifier",
-        "auctor.kernel.regressor.KernelRegressor",
-        "auctor.hierarchy.multi_label.HierarchicalMultiLabel",
-        "auctor.hierarchy.top_down.TopDownClassifier",
-        *LEARNER_PATHS.values(),
-    )
-}
 #: Learners of streams.
 LEARNERS = tuple(path.rpartition(".")[2] for path in LEARNER_PATHS.values())
 #: Estimators of labels with a taxonomy.
 HIERARCHICAL = ("HierarchicalMultiLabel", "TopDownClassifier")
 #: Kernel machines.
 KERNEL = ("KernelClassifier", "KernelRegressor")
+#: The module of every class that can be saved, by its name.
+CLASSES = {
+    **dict.fromkeys(kinds(), "auctor"),
+    **dict.fromkeys(KERNEL, "auctor.kernel"),
+    **dict.fromkeys(HIERARCHICAL, "auctor.hierarchy"),
+    **{path.rpartition(".")[2]: path.rpartition(".")[0] for path in LEARNER_PATHS.values()},
+}
 
 
 def class_of(name: str) -> type[Any]:
     """The class of a name in `CLASSES`; imports scikit-learn, on which all of them are based."""
-    found: type[Any] = getattr(import_module(CLASSES[name].rpartition(".")[0]), name)
-    return found
+    kind: type[Any] = getattr(import_module(CLASSES[name]), name)
+    return kind

@@ -35,7 +35,7 @@ def describe_file(path: AnyPath, *, top: int) -> dict[str, Any]:
     if content.steps is not None:
         raise of_pipeline()
     model, fitted = content.model(), content.fitted
-    params = content.params if fitted is None else parameter_values(fitted.given)
+    params = content.params if fitted is None else parameter_values(fitted.params)
     shown = {name: _plain(value) for name, value in params.items()}
     search = None if fitted is None else fitted.search
     chosen = None if search is None else search.surrogate

@@ -16,7 +16,6 @@ from auctor.additive.parameters import AdditiveParameters, CurveParameters, log_
 from auctor.core.result import Solution, Status, Trace
 from auctor.core.types import Array
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
-from auctor.fit.fitted import Fitted, StrengthChoice
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.parameters import (
     LinearParameters,
@@ -24,14 +23,15 @@ from auctor.fit.parameters import (
     SearchParameters,
     check_work,
 )
-from auctor.fit.train_model import kind_named
+from auctor.fit.result import FitResult, StrengthChoice
+from auctor.fit.train_model import kinds
 from auctor.linear.table_parameters import TableParameters, model_parameters
 from auctor.saved.curves import describe_curves, read_curves
 from auctor.saved.values import CODEC, Arrays, Json, floats, labels, matrix, need, number, whole
 from auctor.tables.schema import Schema
 
 #: A fitted classifier or regressor.
-AnyFitted: TypeAlias = Fitted[LinearParameters, LinearModel | RegressionModel]
+AnyFitted: TypeAlias = FitResult[LinearParameters, LinearModel | RegressionModel]
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
@@ -132,7 +132,7 @@ def read_fitted(
     arrays: Arrays,
 ) -> AnyFitted:
     """The estimator that a file describes, checked; removes what it reads from the arguments."""
-    kind = kind_named(name)
+    kind = kinds()[name]
     known = {one.name for one in fields(kind.parameters) if one.init}
     need(params.keys() <= known, "only parameters that this version knows")
     given = kind.parameters(**params)
@@ -151,7 +151,7 @@ def read_fitted(
     searched = kind.parameters is SearchParameters or "best_index" in fitted
     search = _search(fitted, arrays) if searched else None
     gap, n_iter, solutions = (fitted.pop(key) for key in ("gap", "n_iter", "solutions"))
-    return Fitted(
+    return FitResult(
         given,
         model,
         [] if solutions is None else _made_solutions(model, solutions, arrays),
@@ -275,7 +275,7 @@ def _made_solutions(
 def _made_solution(entry: Json, coef: Array, trace: Array, arrays: Arrays) -> Solution:
     """The solution that an entry describes; without weights of its own it has the model's."""
     own = entry.pop("coef")
-    coef = coef.copy() if own is None else matrix(own, coef.shape, arrays)
+    coef = coef if own is None else matrix(own, coef.shape, arrays)
     del entry["steps"]
     named: dict[str, Any] = {name: number(entry.pop(name)) for name in _SOLUTION_FLOATS}
     named |= {name: whole(entry.pop(name)) for name in _SOLUTION_COUNTS}

@@ -16,7 +16,7 @@ from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.parameters import parameters_of
-from auctor.fit.train_model import KINDS, kind_of
+from auctor.fit.train_model import kinds
 from auctor.linear.table_parameters import TableParameters
 from auctor.saved import hierarchical, kernel, models, pipelines
 from auctor.saved import learners as learner_files
@@ -274,8 +274,10 @@ def _describe(model: Any, arrays: Arrays) -> Json:
         raise ParameterError(
             "a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
         )
-    if name in KINDS:
-        return _described_fit(model.to_fitted(), arrays)
+    if name in kinds():
+        from auctor.linear.from_model import as_result
+
+        return _described_fit(as_result(model), arrays)
     names = getattr(model, "feature_names_in_", None)
     return {
         "class": name,
@@ -291,8 +293,8 @@ def _described_fit(fitted: models.AnyFitted, arrays: Arrays) -> Json:
     """The description of a linear or additive model."""
     names = fitted.model.feature_names
     return {
-        "class": kind_of(fitted.given),
-        "params": _encoded(models.parameter_values(fitted.given), "params", arrays),
+        "class": fitted.params.estimator_name,
+        "params": _encoded(models.parameter_values(fitted.params), "params", arrays),
         "n_features_in": fitted.model.n_features,
         "feature_names": None if names is None else list(names),
         "fitted": models.describe(fitted, arrays),
@@ -338,7 +340,7 @@ class Content:
         d = whole(meta["n_features_in"], low=1)
         names = _checked_names(meta["feature_names"], d)
         rest = dict(meta["fitted"])
-        if name in KINDS:
+        if name in kinds():
             fitted = models.read_fitted(name, params, d, names, rest, arrays)
         elif name in WHOLE:
             estimator = WHOLE[name].read_estimator(name, params, d, rest, arrays)

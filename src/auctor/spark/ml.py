@@ -167,7 +167,7 @@ class SparkMetricClassifierModel(Model, _Columns, MLReadable, MLWritable):
 
     def _transform(self, dataset: Any) -> Any:
         assert self.fitted is not None
-        model = self.fitted.to_model()
+        model = self.fitted.model_
         likely = model.has_probabilities
         score = scorer(model, probabilities=likely)
         found = score(struct(*feature_columns(dataset, self.features())))

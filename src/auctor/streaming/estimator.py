@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -74,8 +74,13 @@ class AnswerCache:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class StreamParameters:
-    """Parameters of all learners.
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier of two classes that learns from a stream of rows.
+
+    A subclass is a dataclass (``eq=False, repr=False``) whose fields are its parameters, and
+    implements `fresh_state`, `_learn` and `_weights`. `_learn` loops over rows and reads and writes
+    only the state. Chunks of any size therefore give the same state as one call, and learning
+    continues from a saved state exactly as it would have without a break.
 
     Parameters
     ----------
@@ -94,16 +99,6 @@ class StreamParameters:
     missing: str = "raise"
     random_state: Any = None
 
-
-class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # type: ignore[misc]
-    """A linear classifier of two classes that learns from a stream of rows.
-
-    A subclass is a dataclass (``eq=False, repr=False``) whose fields are its parameters, and
-    implements `fresh_state`, `_learn` and `_weights`. `_learn` loops over rows and reads and writes
-    only the state. Chunks of any size therefore give the same state as one call, and learning
-    continues from a saved state exactly as it would have without a break.
-    """
-
     #: Advice in the error for a state that does not fit into memory.
     wide_advice: ClassVar[str] = "Use StreamingAUC or Spam, whose memory is O(columns)."
     #: Arrays of the state with one entry per column on every axis; new columns append zeros.
@@ -111,12 +106,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     #: Arrays of the state with an axis of any length, and the number of that axis.
     free_axes: ClassVar[Mapping[str, int]] = {}
 
-    state_: State
-    classes_: Array
-    n_features_in_: int
-    feature_names_in_: Array
-    rows_seen_: int
-    skipped_rows_: int
+    state_: State = field(init=False)
+    classes_: Array = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: Array = field(init=False)
+    rows_seen_: int = field(init=False)
+    skipped_rows_: int = field(init=False)
 
     # --- to be implemented by subclasses --------------------------------------------------------
 

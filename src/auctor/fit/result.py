@@ -1,4 +1,4 @@
-"""A fitted model with its parameters and the search behind it: what is measured and saved."""
+"""What a fit gives: a model, its parameters and the search behind it; measured and saved."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class StrengthChoice(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted(Generic[P_co, M_co]):
-    """A model, the parameters that it was fitted with, and how it was found.
+class FitResult(Generic[P_co, M_co]):
+    """A model, the parameters of its fit, and the solutions and the search behind it.
 
     Parameters
     ----------
-    given : parameters
-        Their class says which kind of model it is; see `auctor.fit.train_model.KINDS`.
+    params : parameters
+        Their class says which kind of model it is.
     model : LinearModel or RegressionModel
         The model with which it predicts; ``None`` after a search without ``refit``.
     solutions : list of Solution
@@ -76,7 +76,7 @@ class Fitted(Generic[P_co, M_co]):
         Whether the user interrupted the fit, which then has the best model so far.
     """
 
-    given: P_co
+    params: P_co
     model: M_co
     solutions: list[Solution] = field(default_factory=list)
     gap: float | None = None
@@ -91,7 +91,7 @@ class Fitted(Generic[P_co, M_co]):
     interrupted: bool = False
 
 
-#: A fitted classifier.
-FittedClassifier: TypeAlias = Fitted[ClassifierParameters, LinearModel]
-#: A fitted regression.
-FittedRegressor: TypeAlias = Fitted[LinearParameters, RegressionModel]
+#: A classifier.
+ClassifierResult: TypeAlias = FitResult[ClassifierParameters, LinearModel]
+#: A regression.
+RegressorResult: TypeAlias = FitResult[LinearParameters, RegressionModel]
