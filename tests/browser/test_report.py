@@ -126,7 +126,7 @@ def position(page):
 
 def test_it_opens_at_the_model_s_threshold(opened, info, scored):
     page = opened()
-    assert position(page) == info.models[0].thresholds.chosen
+    assert position(page) == info.models[0].thresholds.own
     check(page, scored, OWN)
     assert page.locator("#cut-value").inner_text() == "1.25"
 
@@ -134,7 +134,7 @@ def test_it_opens_at_the_model_s_threshold(opened, info, scored):
 def test_every_position_of_the_slider_has_python_s_numbers(opened, info, scored):
     page, table = opened(), info.models[0].thresholds
     last = len(table.threshold) - 1
-    for k in (0, 1, 17, last // 3, last // 2, table.chosen, last - 1, last):
+    for k in (0, 1, 17, last // 3, last // 2, table.own, last - 1, last):
         slide(page, k)
         check(page, scored, table.threshold[k])
         text = page.locator("#cut").get_attribute("aria-valuetext")
@@ -145,9 +145,9 @@ def test_the_keyboard_moves_the_slider(opened, info, scored):
     page, table = opened(), info.models[0].thresholds
     page.locator("#cut").focus()
     for key, wanted in (
-        ("ArrowRight", table.chosen + 1),
-        ("ArrowLeft", table.chosen),
-        ("ArrowDown", table.chosen - 1),
+        ("ArrowRight", table.own + 1),
+        ("ArrowLeft", table.own),
+        ("ArrowDown", table.own - 1),
         ("Home", 0),
         ("ArrowUp", 1),
         ("End", len(table.threshold) - 1),
@@ -196,13 +196,13 @@ def test_buttons_go_to_the_best_thresholds(opened, scored, info):
         COSTS[0] * check_table.fp + COSTS[1] * check_table.fn
     )
     page.locator("#to-model").click()
-    assert position(page) == table.chosen
+    assert position(page) == table.own
     check(page, scored, OWN)
 
 
 def test_marks_on_the_curves_follow(opened, info):
     page, table = opened(), info.models[0].thresholds
-    for k in (3, table.chosen):
+    for k in (3, table.own):
         slide(page, k)
         dot = page.locator("#at-roc")
         x, y = float(dot.get_attribute("cx")), float(dot.get_attribute("cy"))

@@ -88,7 +88,7 @@ def test_lift_is_that_of_the_metrics(case):
     y, scores, s = case
     for point in curves.lift(s):
         assert point.lift == pytest.approx(metrics.lift_at_k(y, scores, point.share))
-        assert point.found == pytest.approx(metrics.recall_at_k(y, scores, point.share))
+        assert point.recall == pytest.approx(metrics.recall_at_k(y, scores, point.share))
     shares = [p.share for p in curves.lift(s)]
     assert shares == [k for k in curves.LIFT_SHARES if k * y.size >= 1.0]
 
@@ -155,7 +155,7 @@ def test_counts_at_every_threshold_are_exact(case):
     y, scores, s = case
     for own in (0.3, scores.max() + 5.0, scores.min() - 5.0, float(scores[7])):
         t = curves.threshold_table(s, own, beta=0.5, costs=(1.0, 20.0))
-        assert t.threshold[t.chosen] == own
+        assert t.threshold[t.own] == own
         assert len(t.threshold) <= curves.MAX_THRESHOLDS
         assert list(t.threshold) == sorted(set(t.threshold))
         for cut, *counts in zip(*t[:5], strict=True):

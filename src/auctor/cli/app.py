@@ -56,8 +56,8 @@ def built(names: Iterable[str] = COMMANDS) -> dict[str, Any]:
 def function_of(name: str) -> Callable[..., None]:
     """The function behind a command."""
     module, function = COMMANDS[name].split(".")
-    found = getattr(importlib.import_module(f"auctor.cli.{module}"), function)
-    return cast(Callable[..., None], found)
+    command = getattr(importlib.import_module(f"auctor.cli.{module}"), function)
+    return cast(Callable[..., None], command)
 
 
 #: Libraries whose versions a bug report needs.

@@ -151,8 +151,12 @@ def compare(
         say("interrupted before all models were measured.")
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        found = {"positive": positive, "warnings": warned, "models": _own_units(result.rows, rules)}
-        echo_json({**_about(result, rules), **found})
+        comparison = {
+            "positive": positive,
+            "warnings": warned,
+            "models": _own_units(result.rows, rules),
+        }
+        echo_json({**_about(result, rules), **comparison})
     else:
         _print(result, rules, positive)
 
@@ -161,8 +165,8 @@ def _rules(options: Mapping[str, Any]) -> Rules:
     """The rules of the comparison, from the options of the same names."""
     from auctor.evaluate.contest import Rules
 
-    given = {one.name: options[one.name] for one in fields(Rules) if one.name in options}
-    return Rules(**given, n_threads=options["threads"])
+    values = {one.name: options[one.name] for one in fields(Rules) if one.name in options}
+    return Rules(**values, n_threads=options["threads"])
 
 
 def _read(data: str, reading: ReadOptions) -> tuple[Table, list[str]]:

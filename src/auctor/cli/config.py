@@ -40,12 +40,12 @@ def load(path: Path) -> dict[str, Any]:
 
 def names(params: list[Any]) -> dict[str, Any]:
     """The parameters of a command by the names of their options, without leading dashes."""
-    found = {}
+    params_by_name = {}
     for param in params:
         for name in (param.name, *param.opts):
             if len(name.lstrip("-")) > 1 and name.lstrip("-") not in ("help", "config"):
-                found[plain(name)] = param
-    return found
+                params_by_name[plain(name)] = param
+    return params_by_name
 
 
 def plain(name: str) -> str:
@@ -87,8 +87,8 @@ def settings(
         place = f"{path}, section {section}:"
         _check(values, options[section], place, f"entries are options of auctor {section}")
     mine = options[command]
-    chosen = {**_known(shared, mine), **_known(sections.get(command, {}), mine)}
-    return {param.name: value for param, value in chosen.values()}
+    defaults = {**_known(shared, mine), **_known(sections.get(command, {}), mine)}
+    return {param.name: value for param, value in defaults.values()}
 
 
 def _known(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -100,9 +100,9 @@ def _known(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, t
     }
 
 
-def _check(given: Mapping[str, Any], known: Mapping[str, Any], place: str, meaning: str) -> None:
+def _check(values: Mapping[str, Any], known: Mapping[str, Any], place: str, meaning: str) -> None:
     """Refuse a name that is not known, and suggest the most similar one."""
-    for name in given:
+    for name in values:
         if plain(name) not in {plain(other) for other in known}:
             near = difflib.get_close_matches(plain(name), list(known), n=1, cutoff=0.5)
             hint = f"Did you mean {near[0]}?" if near else "Remove it."

@@ -99,15 +99,15 @@ def convert(
     check_inputs(source)
     check_choice("dtype", dtype, ("float64", "float32"))
     if is_model(source):
-        found = _export(source, out, dtype, table)
+        summary = _export(source, out, dtype, table)
     else:
-        found = _rewrite(source, out, read_options(ctx, labelled=not unlabelled), to)
+        summary = _rewrite(source, out, read_options(ctx, labelled=not unlabelled), to)
     if as_json:
-        echo_json(found)
-    elif "rows" in found:
-        echo(f"{found['rows']:,} rows, {found['columns']:,} columns: {out}")
+        echo_json(summary)
+    elif "rows" in summary:
+        echo(f"{summary['rows']:,} rows, {summary['columns']:,} columns: {out}")
     else:
-        echo(f"{found['class']}, {found['columns']:,} columns: {out}")
+        echo(f"{summary['class']}, {summary['columns']:,} columns: {out}")
 
 
 def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _export(source: str, out: Path, dtype: str, table: str) -> dict[str, Any]:
         )
     saved = read_saved(source)
     model = saved.model
-    found = {
+    summary = {
         "in": source,
         "out": str(out),
         "class": type(model).__name__,
@@ -179,7 +179,7 @@ def _export(source: str, out: Path, dtype: str, table: str) -> dict[str, Any]:
     }
     if out.suffix == ".onnx":
         to_onnx(model, out, dtype=dtype)
-        return found | {"dtype": dtype}
+        return summary | {"dtype": dtype}
     schema = None if saved.schema is None else Schema.from_json(saved.schema)
     to_sql(model, out, table=table, schema=schema)
-    return found | {"table": table}
+    return summary | {"table": table}

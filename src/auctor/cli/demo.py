@@ -53,12 +53,12 @@ def demo(
 
     check_destination(report)
     with console(stderr=True).status("Starting") as status:
-        found = run_demo(seed=seed, on_stage=lambda stage: status.update(stage))
-    write_text(report, render(found.info))
+        result = run_demo(seed=seed, on_stage=lambda stage: status.update(stage))
+    write_text(report, render(result.info))
     if as_json:
-        echo_json(_numbers(found, seed) | {"report": str(report)})
+        echo_json(_numbers(result, seed) | {"report": str(report)})
     else:
-        _print(found, seed, report)
+        _print(result, seed, report)
 
 
 def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) -> Demo:
@@ -97,38 +97,38 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
     return Demo(table, results, verdicts, show_report(table, GOALS[-1], seed))
 
 
-def _numbers(found: Demo, seed: int) -> dict[str, Any]:
+def _numbers(result: Demo, seed: int) -> dict[str, Any]:
     """The results as plain values, for JSON."""
-    table = found.table
+    table = result.table
     return {
         "table": table.title,
-        "chosen": table.chosen,
+        "chosen": table.reason,
         "rows": table.hit.size,
         "positive": table.positive,
         "positives": int(table.hit.sum()),
         "seed": seed,
         "results": {
-            metric: [row._asdict() for row in rows] for metric, rows in found.results.items()
+            metric: [row._asdict() for row in rows] for metric, rows in result.results.items()
         },
-        "verdicts": found.verdicts,
-        "model": found.info,
+        "verdicts": result.verdicts,
+        "model": result.info,
     }
 
 
-def _print(found: Demo, seed: int, report: Path) -> None:
+def _print(result: Demo, seed: int, report: Path) -> None:
     """Print a table and a sentence for each metric, then how they were measured."""
     from auctor.cli.showcase import GOALS, where_trees_win
 
-    out, table = console(), found.table
+    out, table = console(), result.table
     out.print(
         f"{table.title}: {table.hit.size} rows, {len(table.columns)} columns of numbers in their "
-        f"own units, {int(table.hit.sum())} {table.positive} (the positive class). {table.chosen}",
+        f"own units, {int(table.hit.sum())} {table.positive} (the positive class). {table.reason}",
         markup=False,
     )
     out.print()
     for goal in GOALS:  # a table and a sentence for each metric
         shown = grid(goal.title, "value", "95 % interval", "behind the best")
-        for row in found.results[goal.metric]:
+        for row in result.results[goal.metric]:
             tie = " (chance)" if row.tied else ""
             behind = (
                 f"{abs(row.behind):.3f}{tie}" if row.behind else "" if row.behind_high else "best"
@@ -136,9 +136,9 @@ def _print(found: Demo, seed: int, report: Path) -> None:
             shown.add_row(row.name, f"{row.value:.3f}", f"{row.low:.3f} to {row.high:.3f}", behind)
         out.print(shown, markup=False)
         out.print()
-        out.print(found.verdicts[goal.metric], markup=False)
+        out.print(result.verdicts[goal.metric], markup=False)
         out.print()
-    out.print(f"{where_trees_win(found.results)}\n", markup=False)
+    out.print(f"{where_trees_win(result.results)}\n", markup=False)
     out.print(
         "Every row is predicted by models that were trained and tuned without it. Trees have their "
         "default settings. (chance): the 95 % bootstrap interval of the difference from the best "

@@ -76,51 +76,51 @@ def evaluate(
     lost: dict[str, Lost] = {}
     chunks = stream_rows(data, read_options(ctx).by_schema(schema))
     rows = score_chunks(saved.model, count_lost(chunks, lost), seed=seed)
-    found = evaluation(saved.model, rows) | lost_rows(lost)
+    numbers = evaluation(saved.model, rows) | lost_rows(lost)
     say_lost("evaluate", lost, rows.codes.size)
     if seen := seen_warning(saved.notes, data, rows.codes.size):
         say_warning(seen, "evaluate")
     if as_json:
-        echo_json({"model": str(model), "data": data, **found})
+        echo_json({"model": str(model), "data": data, **numbers})
     else:
-        show(found)
+        show(numbers)
 
 
-def show(found: dict[str, Any]) -> None:
+def show(numbers: dict[str, Any]) -> None:
     """Print an evaluation: the rows, the metrics with intervals, and the confusion matrix."""
     from auctor.cli.output import estimate_text, grid, metric_text
     from auctor.evaluate.intervals import Estimate
 
     out = console()
-    counts = ", ".join(f"{name}: {count:,}" for name, count in found["classes"].items())
-    out.print(f"{found['rows']:,} rows ({counts})", markup=False)
-    if "positive" in found:
-        out.print(f"positive class: {found['positive']}", markup=False)
+    counts = ", ".join(f"{name}: {count:,}" for name, count in numbers["classes"].items())
+    out.print(f"{numbers['rows']:,} rows ({counts})", markup=False)
+    if "positive" in numbers:
+        out.print(f"positive class: {numbers['positive']}", markup=False)
     out.print()
     table = grid("metric", "value [95 % interval]", "interval by")
-    name, value = metric_text(found["metric"], found["score"])
+    name, value = metric_text(numbers["metric"], numbers["score"])
     table.add_row(name, value, "")
     for key, name in NAMES.items():
-        if key in found:
-            value = found[key]
+        if key in numbers:
+            value = numbers[key]
             method = value.method if isinstance(value, Estimate) else ""
             table.add_row(name, estimate_text(value), method)
     out.print(table, markup=False)
     out.print()
-    out.print(_confusion(found), markup=False)
-    if "each" in found:
+    out.print(_confusion(numbers), markup=False)
+    if "each" in numbers:
         out.print()
-        out.print(_one_against_rest(found), markup=False)
+        out.print(_one_against_rest(numbers), markup=False)
 
 
-def _confusion(found: dict[str, Any]) -> Table:
+def _confusion(numbers: dict[str, Any]) -> Table:
     """The confusion matrix: rows are true classes, columns predicted ones."""
     from auctor.cli.output import grid
 
-    names = list(found["classes"])
-    counts = found["confusion"]
+    names = list(numbers["classes"])
+    counts = numbers["confusion"]
     if isinstance(counts, dict):
-        names.sort(key=lambda name: name == found["positive"])  # the positive class comes last
+        names.sort(key=lambda name: name == numbers["positive"])  # the positive class comes last
         counts = [[counts["tn"], counts["fp"]], [counts["fn"], counts["tp"]]]
     table = grid("true class", *(f"predicted {name}" for name in names))
     for name, row in zip(names, counts, strict=True):
@@ -128,12 +128,12 @@ def _confusion(found: dict[str, Any]) -> Table:
     return table
 
 
-def _one_against_rest(found: dict[str, Any]) -> Table:
+def _one_against_rest(numbers: dict[str, Any]) -> Table:
     """AUC and F1 of every class against all others."""
     from auctor.cli.output import grid
 
     table = grid("class", "AUC [95 % interval]", "F1")
-    for name, one in found["each"].items():
+    for name, one in numbers["each"].items():
         auc = one["auc"]
         text = f"{auc['auc']:.4f} [{auc['low']:.4f}, {auc['high']:.4f}]"
         table.add_row(name, text, f"{one['f1']:.4f}")

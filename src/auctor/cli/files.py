@@ -58,9 +58,9 @@ def check_other(data: str, test: str | Path | None) -> None:
 def _identity(path: Any) -> object:
     """A key that is equal for all paths to the same file, whether it exists or not."""
     try:
-        found = os.stat(path)
+        state = os.stat(path)
     except OSError:
         return os.path.realpath(path)
     except ValueError:  # a null byte in the path, which is refused when it is opened
         return path
-    return found.st_dev, found.st_ino
+    return state.st_dev, state.st_ino

@@ -74,7 +74,7 @@ def inspect(
 
     check_inputs(path)
     if is_model(path):
-        found = describe_file(path, top=top)
+        facts = describe_file(path, top=top)
         show = _show_model
     else:
         from auctor.evaluate.contents import describe_table
@@ -83,18 +83,18 @@ def inspect(
         # One bucket per column of text: categories are counted, not encoded.
         how = {"categorical": "hash", "buckets": 1, "missing": "zero", "check": True}
         reading = read_options(ctx, labelled=label is not None, **how)
-        found = describe_table(read_file(path, reading), path)
+        facts = describe_table(read_file(path, reading), path)
         show = _show_data
     if as_json:
-        echo_json(found)
+        echo_json(facts)
     else:
-        show(found, top)
+        show(facts, top)
 
 
 # --- models ---------------------------------------------------------------------------------------
 
 
-def _show_model(found: dict[str, Any], top: int) -> None:
+def _show_model(facts: dict[str, Any], top: int) -> None:
     """Print a model: a line for each fact, then a table of weights for each class."""
     from rich import box
     from rich.table import Table
@@ -103,16 +103,16 @@ def _show_model(found: dict[str, Any], top: int) -> None:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(no_wrap=True)
     lines.add_column(overflow="fold")
-    for name, text in _model_lines(found):
+    for name, text in _model_lines(facts):
         lines.add_row(name, text)
     out.print(lines, markup=False)
-    for one in found["top"]:
+    for one in facts["top"]:
         if not one["features"]:
             continue
         towards = "" if one["class"] is None else f", towards {one['class']}"
         table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
         table.add_column(f"column{towards}", overflow="fold")
-        curved = found["curved"]
+        curved = facts["curved"]
         head = "standard deviation of its part of the score" if curved else "weight"
         table.add_column(head, justify="right", no_wrap=True)
         for feature in one["features"]:
@@ -121,38 +121,38 @@ def _show_model(found: dict[str, Any], top: int) -> None:
         out.print(table, markup=False)
 
 
-def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+def _model_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """The facts about a model, by name; those it does not have are left out."""
-    params = found["params"]
+    params = facts["params"]
     penalty = params.get("penalty")
     lines = [
-        ("model", f"{found['class']}, written by auctor {found['version']}"),
-        ("metric", f"{found['metric']}, surrogate {found['surrogate']}"),
-        ("penalty", f"{penalty}, strength {_short(found.get('strength'))}"),
-        ("fit", _fit_text(found)),
-        ("classes", ", ".join(map(str, found["classes"] or []))),
-        ("positive", "" if found["positive"] is None else str(found["positive"])),
-        ("threshold", ", ".join(f"{cut:.6g}" for cut in found["threshold"] or [])),
-        ("probabilities", _probabilities_text(found)),
-        ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have a nonzero weight"),
-        ("read from", _schema_text(found["schema"])),
-        ("trained on", _data_text(found["data"], two=len(found["classes"] or ()) == 2)),
-        ("test", _test_text(found["test"])),
-        ("command", str(found["command"] or "")),
+        ("model", f"{facts['class']}, written by auctor {facts['version']}"),
+        ("metric", f"{facts['metric']}, surrogate {facts['surrogate']}"),
+        ("penalty", f"{penalty}, strength {_short(facts.get('strength'))}"),
+        ("fit", _fit_text(facts)),
+        ("classes", ", ".join(map(str, facts["classes"] or []))),
+        ("positive", "" if facts["positive"] is None else str(facts["positive"])),
+        ("threshold", ", ".join(f"{cut:.6g}" for cut in facts["threshold"] or [])),
+        ("probabilities", _probabilities_text(facts)),
+        ("columns", f"{facts['n_nonzero']:,} of {facts['n_features']:,} have a nonzero weight"),
+        ("read from", _schema_text(facts["schema"])),
+        ("trained on", _data_text(facts["data"], two=len(facts["classes"] or ()) == 2)),
+        ("test", _test_text(facts["test"])),
+        ("command", str(facts["command"] or "")),
     ]
     if penalty is None:
         lines.pop(2)
     return [(name, text) for name, text in lines if text]
 
 
-def _fit_text(found: dict[str, Any]) -> str:
+def _fit_text(facts: dict[str, Any]) -> str:
     """A sentence about the fit: its gap and iterations, or the rows that a learner has seen."""
-    if "gap" not in found:
-        return f"{found['rows_seen']:,} rows seen" if "rows_seen" in found else ""
-    kind = "certified gap" if found["certified"] else "optimality violation"
+    if "gap" not in facts:
+        return f"{facts['rows_seen']:,} rows seen" if "rows_seen" in facts else ""
+    kind = "certified gap" if facts["certified"] else "optimality violation"
     return (
-        f"{kind} {found['gap']:.3g} after {found['n_iter']} iterations of {found['solver']}. "
-        f"{found['status']}"
+        f"{kind} {facts['gap']:.3g} after {facts['n_iter']} iterations of {facts['solver']}. "
+        f"{facts['status']}"
     )
 
 
@@ -175,11 +175,11 @@ def _data_text(data: Any, *, two: bool) -> str:
     return f"{data['train_rows']:,} rows" + (f", {positives:,} of them positive" if known else "")
 
 
-def _probabilities_text(found: dict[str, Any]) -> str:
+def _probabilities_text(facts: dict[str, Any]) -> str:
     """Where the probabilities of a model come from, "" if it has none."""
-    if found["log_odds"]:
+    if facts["log_odds"]:
         return "scores are log-odds"
-    return f"calibrated, {found['params'].get('calibrate')}" if found["calibrated"] else ""
+    return f"calibrated, {facts['params'].get('calibrate')}" if facts["calibrated"] else ""
 
 
 def _test_text(test: Any) -> str:
@@ -199,36 +199,36 @@ def _short(value: Any) -> str:
 # --- data -----------------------------------------------------------------------------------------
 
 
-def _show_data(found: dict[str, Any], top: int) -> None:
+def _show_data(facts: dict[str, Any], top: int) -> None:
     """Print the size of a file, its labels and a table of its first ``top`` columns."""
     out = console()
-    kind = f"sparse, {found['density']:.2%} stored" if found["sparse"] else "dense"
-    out.print(f"{found['rows']:,} rows, {found['columns']:,} columns ({kind})")
-    out.print(_label_text(found), markup=False)
-    if found["missing"]:
+    kind = f"sparse, {facts['density']:.2%} stored" if facts["sparse"] else "dense"
+    out.print(f"{facts['rows']:,} rows, {facts['columns']:,} columns ({kind})")
+    out.print(_label_text(facts), markup=False)
+    if facts["missing"]:
         out.print(
-            f"{found['missing']:,} missing values; auctor train --missing says how to fill them"
+            f"{facts['missing']:,} missing values; auctor train --missing says how to fill them"
         )
-    shown = found["summary"][:top]
+    shown = facts["summary"][:top]
     if not shown:
         return
     out.print()
     out.print(column_table(shown), markup=False)
-    if len(found["summary"]) > top:
+    if len(facts["summary"]) > top:
         out.print(
-            f"... and {len(found['summary']) - top:,} more columns; show them with --top or --json"
+            f"... and {len(facts['summary']) - top:,} more columns; show them with --top or --json"
         )
 
 
-def _label_text(found: dict[str, Any]) -> str:
+def _label_text(facts: dict[str, Any]) -> str:
     """Counts and shares of the labels of a file."""
-    labels = found["labels"]
+    labels = facts["labels"]
     if labels is None:
         return "No label column was found; name it with --label."
-    named = "" if found["label"] is None else f" {found['label']}"
+    named = "" if facts["label"] is None else f" {facts['label']}"
     if labels["distinct"] > len(labels["counts"]):
         return f"Label{named}: {labels['distinct']:,} different values"
     counts = labels["counts"]
-    shares = (f"{name}: {count:,} ({count / found['rows']:.2%})" for name, count in counts.items())
+    shares = (f"{name}: {count:,} ({count / facts['rows']:.2%})" for name, count in counts.items())
     about = "" if labels["positive"] is None else f"; positive class: {labels['positive']}"
     return f"Label{named}: {', '.join(shares)}{about}"

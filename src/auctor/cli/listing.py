@@ -68,11 +68,11 @@ def list_parts(
 ) -> None:
     """List metrics with their surrogates, losses, penalties, solvers, estimators and more."""
     kinds = list(PartKind) if kind is None else [kind]
-    found = {k: parts(k) for k in kinds}
+    parts_by_kind = {k: parts(k) for k in kinds}
     if as_json:
-        echo_json(found)
+        echo_json(parts_by_kind)
     else:
-        _print(found)
+        _print(parts_by_kind)
 
 
 def parts(kind: PartKind) -> list[ListedPart]:
@@ -217,13 +217,13 @@ def first_line(kind: object) -> str:
     return text.split("\n\n", 1)[0].replace("\n", " ").replace("`", "")
 
 
-def _print(found: dict[PartKind, list[ListedPart]]) -> None:
+def _print(parts_by_kind: dict[PartKind, list[ListedPart]]) -> None:
     """Print a table for each kind."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
-    for position, (kind, listed) in enumerate(found.items()):
+    for position, (kind, listed) in enumerate(parts_by_kind.items()):
         if position:
             console.print()
         console.print(f"[bold]{kind.value}[/bold]: {USES[kind]}")

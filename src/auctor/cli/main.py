@@ -87,7 +87,7 @@ def _terminated_as_by_ctrl_c() -> Iterator[None]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _run(given: list[str]) -> int:
+def _run(arguments: list[str]) -> int:
     """Run a command; expected errors become one line on the error stream."""
     import typer
 
@@ -95,12 +95,12 @@ def _run(given: list[str]) -> int:
     from auctor.cli.output import INTERRUPTED, say, worded
 
     # Only the command that runs is built; help and usage errors need all of them.
-    command = given[0] if given and given[0] in COMMANDS else None
+    command = arguments[0] if arguments and arguments[0] in COMMANDS else None
     with warnings.catch_warnings(), speaking(_called(command)):
         warnings.showwarning = _WarningLine(command)
         try:
             app = make_app(COMMANDS if command is None else [command])
-            code = app(args=given, prog_name="auctor", standalone_mode=False)
+            code = app(args=arguments, prog_name="auctor", standalone_mode=False)
             sys.stdout.flush()
         except AuctorError as error:
             say(worded(error, command))

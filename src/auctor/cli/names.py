@@ -26,8 +26,8 @@ def surrogates(ctx: typer.Context, incomplete: str) -> list[Completion]:
     typed = str(ctx.params.get("metric") or "")
     name = ALIASES.get(typed, typed).partition("(")[0]
     offered = [METRICS[name]] if name in METRICS else list(METRICS.values())
-    found = {surrogate: "" for metric in offered for surrogate in metric.surrogates}
-    return beginning(incomplete, {"auto": "chosen by cross-validation", **found})
+    names = {surrogate: "" for metric in offered for surrogate in metric.surrogates}
+    return beginning(incomplete, {"auto": "chosen by cross-validation", **names})
 
 
 def penalties(incomplete: str) -> list[Completion]:

@@ -118,7 +118,7 @@ def date_patterns(texts: Iterable[str] | None) -> dict[str, str]:
     """
     from auctor.core.errors import Option, ParameterError
 
-    found = {}
+    patterns = {}
     for text in texts or ():
         name, equals, pattern = text.partition("=")
         if not equals or not name or "%" not in pattern:
@@ -128,8 +128,8 @@ def date_patterns(texts: Iterable[str] | None) -> dict[str, str]:
                 todo="Write, for example, {option2} for day/month/year.",
                 option=("date", Option("date", {"sold": "%d/%m/%Y"})),
             )
-        found[name] = pattern
-    return found
+        patterns[name] = pattern
+    return patterns
 
 
 def directions(text: str | None) -> dict[str, int] | None:
@@ -144,7 +144,7 @@ def directions(text: str | None) -> dict[str, int] | None:
 
     if text is None:
         return None
-    found = {}
+    signs = {}
     for part in text.split(","):
         name, equals, sign = (piece.strip() for piece in part.rpartition("="))
         if not equals or not name or sign not in ("1", "+1", "-1"):
@@ -154,8 +154,8 @@ def directions(text: str | None) -> dict[str, int] | None:
                 todo="Write, for example, {option2}.",
                 option=("monotone", Option("monotone", "age=1,income=-1")),
             )
-        found[name] = int(sign)
-    return found
+        signs[name] = int(sign)
+    return signs
 
 
 def settings(texts: Iterable[str] | None) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def settings(texts: Iterable[str] | None) -> dict[str, Any]:
     """
     from auctor.core.errors import ParameterError
 
-    found = {}
+    values = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
@@ -178,8 +178,8 @@ def settings(texts: Iterable[str] | None) -> dict[str, Any]:
                 todo="Add the name and =.",
                 option="settings",
             )
-        found[name] = _value(value)
-    return found
+        values[name] = _value(value)
+    return values
 
 
 def _value(text: str) -> Any:

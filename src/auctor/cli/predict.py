@@ -162,13 +162,13 @@ def predictions(
     schema = schema_for(model.n_features, model.feature_names, model.schema)
     chunks = stream_rows(data, reading.by_schema(schema, labelled=False))
     for chunk in count_lost(chunks, {} if lost is None else lost):
-        found: list[Array] = []
+        columns: list[Array] = []
         for what in wanted:
             values = getattr(model, METHODS[what])(chunk.matrix)
             if getattr(model, "binary", False):
                 values = _of_positive(model, what, values)
-            found += list(np.atleast_2d(values.T))  # (n,) is one column, (n, classes) several
-        yield found
+            columns += list(np.atleast_2d(values.T))  # (n,) is one column, (n, classes) several
+        yield columns
 
 
 def _kept(
@@ -243,26 +243,26 @@ def _wanted(model: Predictor, kind: str, options: dict[str, bool]) -> tuple[str,
     """Keys of `METHODS`: the options that were given, or by default all that the model has."""
     from auctor.core.errors import Option, ParameterError
 
-    chosen = tuple(what for what, given in options.items() if given)
+    wanted = tuple(what for what, asked in options.items() if asked)
     has_probabilities = getattr(model, "has_probabilities", False)
     if not hasattr(model, "decision_function"):
-        if chosen:
+        if wanted:
             raise ParameterError(
-                f"a classifier to write {chosen[0]}",
+                f"a classifier to write {wanted[0]}",
                 got="a regressor",
                 todo="Drop {option}.",
-                option=Option(chosen[0], bare=True),
+                option=Option(wanted[0], bare=True),
             )
         return ("predictions",)
-    if "probabilities" in chosen and not has_probabilities:
+    if "probabilities" in wanted and not has_probabilities:
         raise ParameterError(
             "a calibrated model, or one trained on log_loss, to write probabilities",
             got="a model without probabilities",
             todo="Train it with {option}.",
             option=Option("calibrate", "sigmoid"),
         )
-    if chosen:
-        return chosen
+    if wanted:
+        return wanted
     if kind == "npy":
         return ("scores",)
     return ("labels", "scores", *(("probabilities",) if has_probabilities else ()))

@@ -30,14 +30,14 @@ def read_options(ctx: typer.Context, **other: Any) -> ReadOptions:
     from auctor.tables.options import ReadOptions
 
     known = {one.name for one in fields(ReadOptions)}
-    given = {name: value for name, value in ctx.params.items() if name in known}
-    given["n_threads"] = ctx.params.get("threads")
+    values = {name: value for name, value in ctx.params.items() if name in known}
+    values["n_threads"] = ctx.params.get("threads")
     for name in ("drop", "as_category", "as_number"):  # repeatable options are lists
-        given[name] = tuple(given.get(name) or ())
+        values[name] = tuple(values.get(name) or ())
     for name in ("zero_based", "header"):
-        given[name] = yes_no(name, given.get(name, "auto"))
-    given["date"] = date_patterns(given.get("date"))
-    return ReadOptions(**given | other)
+        values[name] = yes_no(name, values.get(name, "auto"))
+    values["date"] = date_patterns(values.get("date"))
+    return ReadOptions(**values | other)
 
 
 def options_for_new_rows(options: ReadOptions) -> list[str]:

@@ -49,10 +49,10 @@ OURS = "auctor, trained on the metric"
 
 
 class ShowTable(NamedTuple):
-    """A table with two classes; ``hit`` marks the positive rows, ``chosen`` says why this one."""
+    """A table with two classes; ``hit`` marks the positive rows, ``reason`` says why this one."""
 
     title: str
-    chosen: str
+    reason: str
     matrix: FloatArray
     hit: Array
     columns: tuple[str, ...]
@@ -142,14 +142,14 @@ def show_table() -> ShowTable:
     >>> table.matrix.shape, int(table.hit.sum())
     ((569, 30), 212)
     """
-    found = load_breast_cancer()
+    table = load_breast_cancer()
     return ShowTable(
         "Breast tumours (Wisconsin), as they ship with scikit-learn",
         "It is the only table with two classes that is installed with scikit-learn, so it was not "
         "picked for its result; no row or column was changed.",
-        found.data,
-        found.target == 0,
-        tuple(str(name) for name in found.feature_names),
+        table.data,
+        table.target == 0,
+        tuple(str(name) for name in table.feature_names),
         "malignant",
         "benign",
     )
@@ -202,10 +202,10 @@ def measured(
     rng = np.random.default_rng(seed)
     # The same bootstrap samples for all classifiers, so that differences are paired.
     draws = rng.integers(hit.size, size=(DRAWS, hit.size))
-    values = {name: goal.measure(hit, found) for name, found in predicted.items()}
+    values = {name: goal.measure(hit, scores) for name, scores in predicted.items()}
     drawn = {
-        name: np.array([goal.measure(hit[rows], found[rows]) for rows in draws])
-        for name, found in predicted.items()
+        name: np.array([goal.measure(hit[rows], scores[rows]) for rows in draws])
+        for name, scores in predicted.items()
     }
     order = sorted(values, key=values.__getitem__, reverse=goal.greater_is_better)
     best = order[0]

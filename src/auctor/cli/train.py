@@ -164,8 +164,8 @@ def train(
     job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,
                    command, slices, baselines)  # fmt: skip
     screen = None if as_json or quiet else console()
-    run, found = train_table(job, table, screen, verbose=verbose, quiet=quiet)
-    summary = run.summary(found) | {"asked": metric, "model": out, "report": report}
+    run, measured = train_table(job, table, screen, verbose=verbose, quiet=quiet)
+    summary = run.summary(measured) | {"asked": metric, "model": out, "report": report}
     if as_json:
         echo_json(summary)
     elif screen is not None:

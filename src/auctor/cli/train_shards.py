@@ -72,41 +72,41 @@ def n_bytes(text: str) -> int:
     """
     from auctor.core.errors import ParameterError
 
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", text.lower())
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", text.lower())
+    if match is None:
         raise ParameterError(
             "{option} as a number and a unit",
             got=repr(text),
             todo="Write, for example, 2GB.",
             option="memory",
         )
-    return int(float(found[1]) * UNITS[found[2]])
+    return int(float(match[1]) * UNITS[match[2]])
 
 
-def refuse_others(given: dict[str, Any]) -> None:
+def refuse_others(options: dict[str, Any]) -> None:
     """Refuse options that need all rows in memory, by name; a false value is one not given."""
     _refuse(
-        given,
+        options,
         "all rows in memory",
         "a folder of shards",
         "Drop that option, or train on a file that fits into memory.",
     )
 
 
-def refuse_for_shards_only(given: dict[str, Any]) -> None:
+def refuse_for_shards_only(options: dict[str, Any]) -> None:
     """Refuse options that only a folder of shards has, by name, for a file read into memory."""
     _refuse(
-        given,
+        options,
         "a folder of shards",
         "a file, which is read into memory whole",
         "Drop that option, or make shards of the file by auctor convert.",
     )
 
 
-def _refuse(given: dict[str, Any], needs: str, got: str, todo: str) -> None:
+def _refuse(options: dict[str, Any], needs: str, got: str, todo: str) -> None:
     from auctor.core.errors import Option, ParameterError
 
-    refused = [Option(name, value) for name, value in given.items() if value]
+    refused = [Option(name, value) for name, value in options.items() if value]
     if refused:
         raise ParameterError(f"{needs} for {{option}}", got=got, todo=todo, option=refused[0])
 
@@ -120,31 +120,33 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
 
     refuse_others({"calibrate": table.calibrate})
     data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD))
-    given = shard_parameters(table, data, positive=job.positive, scale=job.standardise)
+    params = shard_parameters(table, data, positive=job.positive, scale=job.standardise)
     if table.strength == "auto":
         say(
-            f"strength {given.strength:g} is used: choosing it would take many passes over the "
+            f"strength {params.strength:g} is used: choosing it would take many passes over the "
             "shards. Set another with --strength."
         )
     start = time.perf_counter()
     checkpoint = None
     if job.checkpoint is not None:
-        checkpoint = shard_checkpoint(job.checkpoint, given, data)
+        checkpoint = shard_checkpoint(job.checkpoint, params, data)
         if checkpoint.resumed:
             then = checkpoint.changed
-            other = [f"{name} is {getattr(given, name)}, not {then[name]} as then" for name in then]
+            other = [
+                f"{name} is {getattr(params, name)}, not {then[name]} as then" for name in then
+            ]
             say(f"{'; '.join([f'resuming from {job.checkpoint}', *other])}.")
     warned: list[Warning] = []
     with gathered(warned):
-        fitted = train_shards(given, data, checkpoint)
+        fitted = train_shards(params, data, checkpoint)
     for one in [*warned, *fitted.warnings]:
         say_warning(one, "train")
-    found = _summary(job, fitted, data, time.perf_counter() - start)
-    save_fitted(fitted, job.out, notes=found)
+    summary = _summary(job, fitted, data, time.perf_counter() - start)
+    save_fitted(fitted, job.out, notes=summary)
     if job.as_json:
-        echo_json(found)
+        echo_json(summary)
     elif not job.quiet:
-        _show(found)
+        _show(summary)
     if fitted.interrupted:
         say(f"interrupted; the best model so far is saved in {job.out}: gap {fitted.gap:.3g}.")
         raise typer.Exit(INTERRUPTED)
@@ -176,23 +178,23 @@ def _summary(
     }
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(summary: dict[str, Any]) -> None:
     """Print the results of training as a table."""
     from auctor.cli.output import grid, metric_text, show_next
 
-    kind = "certified gap" if found["certified"] else "optimality violation"
+    kind = "certified gap" if summary["certified"] else "optimality violation"
     rows = {
-        **dict([metric_text(found["metric"], found["score"])]),
-        kind: f"{found['gap']:.2e} ({found['status']})",
-        "strength": f"{found['strength']:.4g}",
-        "columns in the model": f"{found['n_nonzero']:,} of {found['columns']:,}",
-        "passes over the shards": f"{found['passes']:.0f}",
-        "seconds": f"{found['seconds']:.2f}",
+        **dict([metric_text(summary["metric"], summary["score"])]),
+        kind: f"{summary['gap']:.2e} ({summary['status']})",
+        "strength": f"{summary['strength']:.4g}",
+        "columns in the model": f"{summary['n_nonzero']:,} of {summary['columns']:,}",
+        "passes over the shards": f"{summary['passes']:.0f}",
+        "seconds": f"{summary['seconds']:.2f}",
     }
-    table = grid(f"on {found['rows']:,} training rows", "value")
+    table = grid(f"on {summary['rows']:,} training rows", "value")
     for name, value in rows.items():
         table.add_row(name, value)
     screen = console()
     screen.print(table, markup=False)
-    screen.print(f"Model: {found['model']}", markup=False, soft_wrap=True)
-    show_next(screen, found["model"])
+    screen.print(f"Model: {summary['model']}", markup=False, soft_wrap=True)
+    show_next(screen, summary["model"])

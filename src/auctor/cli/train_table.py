@@ -58,7 +58,7 @@ def train_table(
     -------
     run : TrainingRun
         The fitted model and how it was found.
-    found : dict
+    measured : dict
         Its metrics on the held-out rows.
     """
     from auctor.evaluate.progress import Progress
@@ -96,13 +96,13 @@ def _train(
             warned=warned,
         )
         progress.stage("measuring")
-        found = page = None
+        measured = page = None
         try:
-            found = run.measure()
+            measured = run.measure()
             if job.report is not None:
                 page = page_of(run, job.data, slices, compared=job.baselines)
         finally:  # the model is saved even if measuring it fails or is interrupted
-            _save(job, table, run, found)
+            _save(job, table, run, measured)
             saved = True
         if job.report is not None and page is not None:
             write_text(job.report, page)
@@ -116,7 +116,7 @@ def _train(
     if run.interrupted:
         say(f"interrupted; the best model so far is saved in {job.out}: {run.described()}.")
     _print_warnings(run.warnings[n_printed:])  # those of the fit; the earlier ones are printed
-    return run, found
+    return run, measured
 
 
 def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
@@ -180,7 +180,7 @@ def _count_rows(
 
 
 def _save(
-    job: TableJob, table: TableParameters, run: TrainingRun, found: dict[str, Any] | None
+    job: TableJob, table: TableParameters, run: TrainingRun, measured: dict[str, Any] | None
 ) -> None:
     """Write the model file: with the columns of the table, or the model alone if it has none."""
     from dataclasses import replace
@@ -188,7 +188,7 @@ def _save(
     from auctor.saved.store import save_fitted
 
     schema, fitted = run.parts.schema, run.fitted
-    notes = run.notes(found) | {"source": job.data, "source_rows": _n_rows(job, run.parts)}
+    notes = run.notes(measured) | {"source": job.data, "source_rows": _n_rows(job, run.parts)}
     if not schema.columns:
         save_fitted(fitted, job.out, schema=schema, notes=notes)
         return

@@ -104,11 +104,11 @@ def baselines(
     # The part with its folds and strengths is made once, on first use, for all baselines.
     scaling = column_scaling(train, centre=is_dense(train))
     part, held = None, scaling.apply(test)
-    found = []
+    rivals = []
     for name, contender in baseline_contenders().items():
         if contender.kind == TREES and train.shape[1] > MOST_TREE_COLUMNS:
             needed = f"left out: {train.shape[1]:,} columns would take long; see auctor compare"
-            found.append(Rival(name, None, needed))
+            rivals.append(Rival(name, None, needed))
             continue
         on_stage(f"training {name} to compare with")
         try:
@@ -116,10 +116,10 @@ def baselines(
                 warnings.simplefilter("ignore")
                 part = part or make_tuning_rows(scaling.apply(train), hit, rules)
                 scores = contender.fit(part, rules).scores(held)
-            found.append(Rival(name, scores, NOTES[name]))
+            rivals.append(Rival(name, scores, NOTES[name]))
         except (AuctorError, ValueError) as error:  # the report shows the reason instead of scores
-            found.append(Rival(name, None, " ".join(str(error).split())))
-    return found
+            rivals.append(Rival(name, None, " ".join(str(error).split())))
+    return rivals
 
 
 def untrained(metric: Any, hit: Array, needed: str) -> list[Rival]:
@@ -140,11 +140,11 @@ def untrained(metric: Any, hit: Array, needed: str) -> list[Rival]:
     >>> untrained("error", hit, "")[0].scores.tolist()
     [-1.0, -1.0, -1.0, -1.0]
     """
-    chosen = resolve_metric(metric, "auto")
+    measure = resolve_metric(metric, "auto")
     share = float(np.mean(hit))
     # Predict all rows positive, none, or the log-odds of the share of positives.
     scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))
-    best = max(scores, key=lambda score: chosen.measure(hit, np.full(hit.size, score), None))
+    best = max(scores, key=lambda score: measure.measure(hit, np.full(hit.size, score), None))
     return [
         Rival("constant score", np.full(hit.size, best), NOTES["constant score"]),
         *(Rival(name, None, needed) for name in NOTES if name != "constant score"),

@@ -22,6 +22,6 @@ def _fit_constant(part: TuningRows, rules: Rules) -> TunedContender:
     For metrics of log-odds the score is the log-odds of the share of positives.
     """
     share = float(np.mean(part.hits))
-    score = math.log(share / (1.0 - share)) if rules.chosen.by_level else 0.0
-    cut = unweighted_threshold(rules.chosen, part.hits, np.full(part.hits.size, score))
+    score = math.log(share / (1.0 - share)) if rules.objective.by_level else 0.0
+    cut = unweighted_threshold(rules.objective, part.hits, np.full(part.hits.size, score))
     return TunedContender(lambda X: np.full(X.shape[0], score - cut))

@@ -45,7 +45,7 @@ def _fit_untuned(part: TuningRows, rules: Rules) -> TunedContender:
     """Default logistic regression, C = 1, with the threshold of the metric if it has one."""
     n = part.hits.size
     model = logistic(None, 1.0 / n, n, rules).fit(part.matrix, part.hits)
-    cut = unweighted_threshold(rules.chosen, part.hits, model.decision_function(part.matrix))
+    cut = unweighted_threshold(rules.objective, part.hits, model.decision_function(part.matrix))
     return TunedContender(lambda X: np.asarray(model.decision_function(X) - cut))
 
 
@@ -87,12 +87,12 @@ def _ratio(rules: Rules) -> float:
 
 def _fit_tuned(make: Maker, part: TuningRows, rules: Rules) -> TunedContender:
     """Tune by the metric on the inner folds, then fit to all training rows."""
-    chosen = rules.chosen
+    metric = rules.objective
 
     def judge(strengths: FloatArray) -> FloatArray:
         # A path of strengths on every inner fold, with the threshold from its training rows.
-        found = np.zeros((len(part.inner), strengths.size))
-        for row, (train, test) in zip(found, part.inner, strict=True):
+        scores = np.zeros((len(part.inner), strengths.size))
+        for row, (train, test) in zip(scores, part.inner, strict=True):
             X, y = part.matrix[train], part.hits[train]
             held, truth = part.matrix[test], part.hits[test]
             model = make(1.0, y.size, rules)
@@ -100,13 +100,13 @@ def _fit_tuned(make: Maker, part: TuningRows, rules: Rules) -> TunedContender:
                 # One object for all strengths, so that models with warm_start can use it.
                 model.set_params(**_strength_of(make(float(strength), y.size, rules)))
                 model.fit(X, y)
-                cut = unweighted_threshold(chosen, y, model.decision_function(X))
-                row[k] = chosen.measure(truth, model.decision_function(held) - cut, None)
-        return np.asarray(found.mean(axis=0))
+                cut = unweighted_threshold(metric, y, model.decision_function(X))
+                row[k] = metric.measure(truth, model.decision_function(held) - cut, None)
+        return np.asarray(scores.mean(axis=0))
 
     strength, on_edge = tuned(part.strengths, judge)
     final = make(strength, part.hits.size, rules).fit(part.matrix, part.hits)
-    cut = unweighted_threshold(chosen, part.hits, final.decision_function(part.matrix))
+    cut = unweighted_threshold(metric, part.hits, final.decision_function(part.matrix))
     return TunedContender(lambda X: np.asarray(final.decision_function(X) - cut), strength, on_edge)
 
 

@@ -53,10 +53,10 @@ def _fit_ours(
     trained: str, surrogate: str, solver: str, part: TuningRows, rules: Rules
 ) -> TunedContender:
     """Tune a strength on the inner folds by the metric, then fit to all training rows."""
-    chosen = rules.chosen
+    metric = rules.objective
     # A threshold rule that is passed to an estimator ignores the class weights of the metric.
-    cut = unweighted_cut(chosen)
-    given: dict[str, Any] = {
+    cut = unweighted_cut(metric)
+    params: dict[str, Any] = {
         "surrogate": surrogate,
         "standardise": False,  # the rows are scaled already, equally for all contenders
         "penalty": rules.penalty,
@@ -72,25 +72,25 @@ def _fit_ours(
     def judge(strengths: FloatArray) -> FloatArray:
         search = MetricClassifierCV(
             trained,
-            **given,
+            **params,
             strengths=strengths,
             cv=part.inner,
-            scoring=partial(_judge, chosen),
+            scoring=partial(_judge, metric),
             refit=False,
         )
-        found: FloatArray = search.fit(part.matrix, part.hits).scores_.mean(axis=0)
-        return found
+        scores: FloatArray = search.fit(part.matrix, part.hits).scores_.mean(axis=0)
+        return scores
 
     strength, on_edge = tuned(part.strengths, judge)
     # An interrupted fit returns its best point; the comparison must end instead.
-    model = MetricClassifier(trained, **given, strength=strength).fit(part.matrix, part.hits)
+    model = MetricClassifier(trained, **params, strength=strength).fit(part.matrix, part.hits)
     if isinstance(model.solution_, Solution) and model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return TunedContender(model.decision_function, strength, on_edge)
 
 
-def _judge(chosen: Chosen, model: Any, X: Any, y: Array) -> float:
-    return chosen.measure(y, model.decision_function(X), None)
+def _judge(metric: Chosen, model: Any, X: Any, y: Array) -> float:
+    return metric.measure(y, model.decision_function(X), None)
 
 
 def _written(criterion: str, value: float | None) -> str:

@@ -39,15 +39,15 @@ def _hist_boosting(rules: Rules) -> HistGradientBoostingClassifier:
 
 def _fit_trees(make: Callable[[Rules], Any], part: TuningRows, rules: Rules) -> TunedContender:
     """Fit trees; the threshold is picked on inner folds, because trees overfit training scores."""
-    X, chosen = _dense(part.matrix), rules.chosen
+    X, metric = _dense(part.matrix), rules.objective
     with warnings.catch_warnings():
         # LightGBM names the columns of an array and later warns that the names are missing.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         # Out-of-fold scores for the threshold, then the model of all training rows.
         scores = np.zeros(part.hits.size)
-        for train, test in part.inner if chosen.cut is not None else ():
+        for train, test in part.inner if metric.cut is not None else ():
             scores[test] = _log_odds(make(rules).fit(X[train], part.hits[train]), X[test])
-        cut = unweighted_threshold(chosen, part.hits, scores)
+        cut = unweighted_threshold(metric, part.hits, scores)
         model = make(rules).fit(X, part.hits)
     return TunedContender(lambda new: _log_odds(model, _dense(new)) - cut)
 

@@ -230,8 +230,8 @@ def headline(
 
     Examples
     --------
-    >>> found = headline([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], threshold=3.5)
-    >>> [round(value, 3) for value in found.recall[:3]]
+    >>> model = headline([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], threshold=3.5)
+    >>> [round(value, 3) for value in model.recall[:3]]
     [0.667, 0.208, 0.939]
     """
     threshold = check_real("threshold", threshold)
@@ -242,8 +242,8 @@ def headline(
 
 def compare(y: Array, first: ReportedModel, other: ReportedModel) -> Comparison:
     """Difference of the test AUCs of two models, with DeLong's test."""
-    found = metrics.compare_auc(y, first.scores, other.scores)
-    return Comparison(first.name, other.name, *found)
+    comparison = metrics.compare_auc(y, first.scores, other.scores)
+    return Comparison(first.name, other.name, *comparison)
 
 
 def weights(
@@ -261,8 +261,8 @@ def weights(
 
     Examples
     --------
-    >>> found = weights([0.0, -3.0, 1.0], ["a", "b", "c"], limit=1)
-    >>> found.nonzeros, found.top[0].name, found.top[0].weight
+    >>> model = weights([0.0, -3.0, 1.0], ["a", "b", "c"], limit=1)
+    >>> model.nonzeros, model.top[0].name, model.top[0].weight
     (2, 'b', -3.0)
     >>> weights([0.5, -3.0], ["a", "b"], deviations=np.array([10.0, 1.0])).top[0].effect
     5.0
@@ -399,25 +399,25 @@ def _own_warnings(
     candidate: ReportedModel, model: ModelInfo, trained: TrainedMetric | None
 ) -> list[str]:
     """Warnings that follow from the numbers: convergence, few rows, equal scores, over-fitting."""
-    table, found = model.thresholds, []
+    table, warnings = model.thresholds, []
     if candidate.solution is not None and not candidate.solution.converged:
-        found.append(candidate.solution.advice())
+        warnings.append(candidate.solution.advice())
     positives, negatives = table.tp[0] + table.fn[0], table.fp[0] + table.tn[0]
     for count, kind in ((positives, "positive"), (negatives, "negative")):
         if count < FEW_ROWS:
-            found.append(f"Only {count} {kind} test rows: every number here is uncertain.")
+            warnings.append(f"Only {count} {kind} test rows: every number here is uncertain.")
     if len(table.threshold) == 2:
-        found.append("All test rows have the same score: the model cannot rank them.")
-    elif table.tp[table.chosen] + table.fp[table.chosen] == 0:
-        found.append("No test row has a score above the model's threshold.")
+        warnings.append("All test rows have the same score: the model cannot rank them.")
+    elif table.tp[table.own] + table.fp[table.own] == 0:
+        warnings.append("No test row has a score above the model's threshold.")
     if trained is None or math.isnan(trained.train):
         auc = model.headline.auc
         trained = TrainedMetric("AUC", auc, 1.0, candidate.train_auc, True)
     if trained.overfits:
         side = "above" if trained.greater else "below"
-        found.append(
+        warnings.append(
             f"Over-fitting: {trained.metric} is {trained.train:.4f} on the training rows, {side} "
             f"the 95 % interval of the test rows, {trained.test.low:.4f} to "
             f"{trained.test.high:.4f}. A greater strength or more rows would help."
         )
-    return found
+    return warnings

@@ -79,7 +79,7 @@ class Rules:
     seed: int = 0
 
     @property
-    def chosen(self) -> Chosen:
+    def objective(self) -> Chosen:
         """The metric, resolved."""
         return resolve_metric(self.metric, "auto")
 
@@ -164,7 +164,7 @@ def contest(
     done, total = 0, len(contenders) * rules.folds * rules.repeats
     for train, test in outer_folds(hits, rules):
         X, held = _scaled(matrix[train], matrix[test], rules)
-        possible.append(best_possible(rules.chosen, hits[test]))
+        possible.append(best_possible(rules.objective, hits[test]))
         part = make_tuning_rows(X, hits[train], rules)
         # Kernels are compiled before the first fit, so that no contender's time includes it.
         for contender in contenders if not done else ():
@@ -267,7 +267,7 @@ def _grid(X: Any, hits: Array, rules: Rules) -> FloatArray:
         top, ratio = float(data.row_lengths(np.ones(data.n_columns)).mean()), SMOOTH_RATIO
     else:
         # The strength from which on all weights are zero, the larger one of two losses.
-        losses = (rules.chosen.loss, Logistic())
+        losses = (rules.objective.loss, Logistic())
         top = max(strength_max(Problem(loss, penalty, data)) for loss in losses)
         ratio = SPARSE_RATIO
     top = top if top > 0.0 else 1.0
@@ -323,7 +323,7 @@ def _measure(
         seconds = time.perf_counter() - start
     scores = fitted.scores(held)
     return _HeldOutResult(
-        value=rules.chosen.measure(truth, scores, None),
+        value=rules.objective.measure(truth, scores, None),
         auc=metrics.auc(truth, scores),
         prbep=metrics.prbep(truth, scores),
         f1=metrics.fbeta(truth, scores > 0.0),

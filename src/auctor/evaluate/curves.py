@@ -38,7 +38,7 @@ class LiftPoint(NamedTuple):
     """The top ``share`` of the rows: the share of all positives in it, and the ratio of the two."""
 
     share: float
-    found: float
+    recall: float
     lift: float
 
 
@@ -69,7 +69,7 @@ class Histogram(NamedTuple):
 
 
 class ThresholdTable(NamedTuple):
-    """Exact counts at ascending thresholds; ``chosen`` is the position of the model's threshold.
+    """Exact counts at ascending thresholds; ``own`` is the position of the model's threshold.
 
     A row is predicted positive when its score is above the threshold.
     """
@@ -79,7 +79,7 @@ class ThresholdTable(NamedTuple):
     fp: tuple[int, ...]
     fn: tuple[int, ...]
     tn: tuple[int, ...]
-    chosen: int
+    own: int
 
 
 def roc(s: Sweep, limit: int = MAX_POINTS) -> Curve:
@@ -110,8 +110,8 @@ def lift(s: Sweep) -> tuple[LiftPoint, ...]:
     points = []
     for share in LIFT_SHARES:
         if share * rows >= 1.0:
-            found = s.captured(share * rows) / s.positives
-            points.append(LiftPoint(share, found, found / share))
+            shares = s.captured(share * rows) / s.positives
+            points.append(LiftPoint(share, shares, shares / share))
     return tuple(points)
 
 
@@ -220,12 +220,12 @@ def _spread(s: Sweep, count: int) -> IntArray:
     The break-even point, at a depth of the number of positives, is among them.
     """
     depth = np.append(np.geomspace(1.0, s.depth[-1], count), s.positives)
-    found = [
+    bands = [
         np.searchsorted(s.tp, np.linspace(0.0, s.positives, count)),
         np.searchsorted(s.fp, np.linspace(0.0, s.negatives, count)),
         np.searchsorted(s.depth, depth),
     ]
-    return np.concatenate(found).clip(max=s.tp.shape[0] - 1)
+    return np.concatenate(bands).clip(max=s.tp.shape[0] - 1)
 
 
 def _quantile(along: FloatArray, scores: FloatArray, share: float) -> float:

@@ -97,9 +97,9 @@ class ColumnCurve(NamedTuple):
     @property
     def density(self) -> FloatArray:
         """Density of the training rows at each value, relative to the largest."""
-        found: FloatArray = self.share / np.diff(self.edges)
-        found /= found.max()
-        return found
+        density: FloatArray = self.share / np.diff(self.edges)
+        density /= density.max()
+        return density
 
 
 class PairMap(NamedTuple):
@@ -176,9 +176,9 @@ def curves_info(
     rows : dict from title to row number, optional
         The rows to explain; by default none.
     """
-    found = () if X is None or not rows else row_parts(model, X, rows, names)
+    parts = () if X is None or not rows else row_parts(model, X, rows, names)
     curves = column_curves(model, names=names)[:MOST_CURVES]
-    return CurvesInfo(tuple(curves), tuple(pair_maps(model, names=names)), tuple(found))
+    return CurvesInfo(tuple(curves), tuple(pair_maps(model, names=names)), tuple(parts))
 
 
 def column_curves(
@@ -205,14 +205,14 @@ def column_curves(
         bands = made.bands(score)
     theta = made.coef[score]
     tables, spread = made.bins.tables(theta), made.bins.spread(theta)
-    found = []
+    curves = []
     for j in np.argsort(-spread[: len(made.bins.columns)], kind="stable").tolist():
         bins = made.bins.columns[j]
         if bins.constant or not spread[j]:
             continue
         level = sign * (tables[j] - float(bins.share @ tables[j]))  # code 0: missing values
         band = None if bands is None else bands[j][:: int(sign)] * sign
-        found.append(
+        curves.append(
             ColumnCurve(
                 names[j],
                 bins.middle + bins.scale * bins.line[1:],
@@ -223,7 +223,7 @@ def column_curves(
                 float(level[0]) if bins.has_missing else None,
             )
         )
-    return found
+    return curves
 
 
 def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) -> list[PairMap]:
@@ -231,7 +231,7 @@ def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) ->
     made = model_of(model)
     bins, names = made.bins, _names(made, names)
     tables = bins.tables(made.coef[score])[len(bins.columns) :]
-    found = []
+    maps = []
     for pair, table in zip(bins.pairs, tables, strict=True):
         level = made.sign * (table - float(pair.share @ table))
         starts = [
@@ -240,8 +240,8 @@ def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) ->
         ]
         both = names[pair.first], names[pair.second]
         cells = level.reshape(pair.shape)[1:, 1:]
-        found.append(PairMap(both, (starts[0], starts[1]), cells))
-    return found
+        maps.append(PairMap(both, (starts[0], starts[1]), cells))
+    return maps
 
 
 def row_parts(
@@ -265,12 +265,12 @@ def row_parts(
     scores = made.sign * made.scores(matrix)[:, 0]
     values = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
     pairs, labels = made.bins.pairs, made.part_names(names)
-    found = []
+    reasons = []
     for k, title in enumerate(rows):
         texts = part_texts(values[k], pairs)
         order = np.argsort(-np.abs(parts[k]), kind="stable")
         order = order[parts[k][order] != 0.0]
-        found.append(
+        reasons.append(
             ScoreParts(
                 title,
                 float(scores[k]),
@@ -280,18 +280,18 @@ def row_parts(
                 parts[k][order],
             )
         )
-    return found
+    return reasons
 
 
 def striking_rows(scores: FloatArray) -> dict[str, int]:
     """Rows to explain: that of the highest score, and the two next to the threshold, 0."""
-    found = {"The highest score": int(np.argmax(scores))}
+    striking = {"The highest score": int(np.argmax(scores))}
     above, below = np.flatnonzero(scores > 0.0), np.flatnonzero(scores <= 0.0)
     if above.size:
-        found["The lowest score that is flagged"] = int(above[np.argmin(scores[above])])
+        striking["The lowest score that is flagged"] = int(above[np.argmin(scores[above])])
     if below.size:
-        found["The highest score that is not flagged"] = int(below[np.argmax(scores[below])])
-    return found
+        striking["The highest score that is not flagged"] = int(below[np.argmax(scores[below])])
+    return striking
 
 
 def _taken(X: Any, places: Any) -> Any:

@@ -94,10 +94,10 @@ def reported_metric(model: LinearModel) -> ReportedMetric:
     >>> reported_metric(model).value(np.array([True, True, False]), np.array([1.0, -1.0, -1.0]))
     3.3333333333333335
     """
-    chosen = resolve_metric(model.metric, "auto")
-    name = model.metric if isinstance(model.metric, str) else UNNAMED[chosen.name]
-    shift = float(model.positive_scores(model.threshold)[0]) if chosen.by_level else 0.0
-    return ReportedMetric(name, chosen.measure, falling_base(name), shift)
+    metric = resolve_metric(model.metric, "auto")
+    name = model.metric if isinstance(model.metric, str) else UNNAMED[metric.name]
+    shift = float(model.positive_scores(model.threshold)[0]) if metric.by_level else 0.0
+    return ReportedMetric(name, metric.measure, falling_base(name), shift)
 
 
 @speaks_as("report")
@@ -218,7 +218,7 @@ def path_info(search: StrengthChoice, metric: Any, nonzeros: Sequence[float] = (
         nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
         score_mean=tuple(mean.tolist()),
         score_se=tuple(spread.tolist()),
-        chosen=search.best_index,
+        best=search.best_index,
         metric=str(metric),
     )
 
@@ -294,8 +294,8 @@ def _strongest(
     """The `MAX_REASONS` largest and smallest contributions, as `Reason` objects."""
     known = dict(enumerate(units or ()))
     order = np.argsort(parts, kind="stable")
-    chosen = dict.fromkeys([*order[:MAX_REASONS].tolist(), *order[-MAX_REASONS:].tolist()])
+    columns = dict.fromkeys([*order[:MAX_REASONS].tolist(), *order[-MAX_REASONS:].tolist()])
     return [
         Reason(feature_name(names, first, k), values[k], float(parts[k]), known.get(k, "1"))
-        for k in chosen
+        for k in columns
     ]

@@ -223,7 +223,7 @@ class PathInfo(NamedTuple):
     nonzeros: tuple[float, ...]
     score_mean: tuple[float, ...]
     score_se: tuple[float, ...]
-    chosen: int
+    best: int
     metric: str
 
 

@@ -91,8 +91,8 @@ def spread(s: Sweep, seed: int) -> RankingErrors:
     tp, depth = drawn_pos.cumsum(axis=1), (drawn_pos + drawn_neg).cumsum(axis=1)
     average = (drawn_pos * (tp / np.maximum(depth, 1))).sum(axis=1) / s.positives
     pairs = zip(_from_zero(depth), _from_zero(tp), strict=True)
-    found = [np.interp(s.positives, d, t) for d, t in pairs]
-    return RankingErrors(float(average.std(ddof=1)), float(np.std(found, ddof=1)) / s.positives)
+    values = [np.interp(s.positives, d, t) for d, t in pairs]
+    return RankingErrors(float(average.std(ddof=1)), float(np.std(values, ddof=1)) / s.positives)
 
 
 def fbeta_error(table: Confusion, beta: float, seed: int) -> float:

@@ -101,15 +101,15 @@ class TrainingRun:
         return evaluation(self.model, self.scored)
 
     @speaks
-    def notes(self, found: dict[str, Any] | None) -> dict[str, Any]:
-        """Facts about the training, saved with the model; ``found`` is from `measure`."""
+    def notes(self, measured: dict[str, Any] | None) -> dict[str, Any]:
+        """Facts about the training, saved with the model; ``measured`` is from `measure`."""
         return {
             "command": self.command,
             "metric": str(self.model.metric),
             "classes": self.parts.classes.tolist(),
             "positive": self.parts.pos_label,
             "data": self.parts.counts(),
-            "test": found,
+            "test": measured,
             "train_auc": self.train_auc,
             "train_score": self.train_score,
             "seconds": self.seconds,
@@ -196,8 +196,8 @@ class TrainingRun:
         return f"{where}gap {self.fitted.gap:.3g}"
 
     @speaks
-    def summary(self, found: dict[str, Any]) -> dict[str, Any]:
-        """The results of the run as plain values for JSON; ``found`` is from `measure`."""
+    def summary(self, measured: dict[str, Any]) -> dict[str, Any]:
+        """The results of the run as plain values for JSON; ``measured`` is from `measure`."""
         parts, fitted = self.parts, self.fitted
         worst = max(fitted.solutions, key=lambda solution: solution.gap)
         surrogate = fitted.search.surrogate if fitted.search is not None else None
@@ -210,7 +210,7 @@ class TrainingRun:
             "positive": parts.pos_label,
             "data": parts.counts(),
             "held_out": parts.held_out,
-            "test": found,
+            "test": measured,
             "train_auc": self.train_auc,
             "gap": worst.gap,
             "certified": worst.certified,

@@ -109,11 +109,11 @@ def costly_rows(
     wrong = np.flatnonzero((scores > 0.0) != hit)
     cost = np.where(hit[wrong], costs[1], costs[0])
     order = wrong[np.lexsort((-np.abs(scores[wrong]), -cost))][:limit]
-    found = []
+    mistakes = []
     for k in order.tolist():
         actual = int(hit[k])
         explain = None if rows is None else rows.explain
-        found.append(
+        mistakes.append(
             CostlyRow(
                 k + 1 if rows is None else int(rows.numbers[k]),
                 labels[actual],
@@ -124,7 +124,7 @@ def costly_rows(
                 () if explain is None else _misleading(explain(k), bool(actual)),
             )
         )
-    return tuple(found)
+    return tuple(mistakes)
 
 
 def _misleading(reasons: Sequence[Reason], positive: bool) -> tuple[Reason, ...]:

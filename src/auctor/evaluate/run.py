@@ -32,7 +32,7 @@ from auctor.fit.train_model import check_params, kind_for, train_model
 
 @speaks_as("train")
 def train(
-    given: ClassifierParameters,
+    params: ClassifierParameters,
     parts: Parts,
     *,
     scale: bool | None = None,
@@ -46,7 +46,7 @@ def train(
 
     Parameters
     ----------
-    given : ClassifierParameters, SearchParameters or AdditiveParameters
+    params : ClassifierParameters, SearchParameters or AdditiveParameters
         Keys of ``class_weight`` may be the texts of labels.
     parts : Parts
         From `auctor.fit.prepare.prepare`.
@@ -81,16 +81,16 @@ def train(
     (1.0, 1.0)
     """
     progress = progress or Progress(None)
-    given = kind_for(given).scaled(given, scale)
-    weights = class_weights(given.class_weight, parts.classes)
-    given = replace(given, class_weight=weights, pos_label=parts.pos_label)
-    check_params(given)
-    rows = _rows(given, parts)
-    progress.watch_rows(*_measure(given, parts, rows.scaling))
+    params = kind_for(params).scaled(params, scale)
+    weights = class_weights(params.class_weight, parts.classes)
+    params = replace(params, class_weight=weights, pos_label=parts.pos_label)
+    check_params(params)
+    rows = _rows(params, parts)
+    progress.watch_rows(*_measure(params, parts, rows.scaling))
     warnings_so_far = list(warned)
     start = time.perf_counter()
     with watch(progress), gathered(warnings_so_far):
-        fitted = train_model(given, rows)
+        fitted = train_model(params, rows)
     seconds = time.perf_counter() - start
     warnings_so_far += fitted.warnings
     if fitted.interrupted:
@@ -113,9 +113,9 @@ def train(
     )
 
 
-def _rows(given: ClassifierParameters, parts: Parts) -> Rows:
+def _rows(params: ClassifierParameters, parts: Parts) -> Rows:
     """The training rows with their labels, scaled if the parameters say so."""
-    kind = kind_for(given)
+    kind = kind_for(params)
     if not kind.keeps_missing:
         check_finite(parts.train, parts.schema.feature_names)
     matrix = kind.read_rows(parts.train)
@@ -123,7 +123,7 @@ def _rows(given: ClassifierParameters, parts: Parts) -> Rows:
     positive = positive_code(classes, codes, pos_label=parts.pos_label)
     rows = Rows(matrix, classes, codes, positive=positive)
     # Scaling in place would also change the test rows where these are the training rows.
-    return scaled_rows(given, rows, in_place=matrix is not parts.test)
+    return scaled_rows(params, rows, in_place=matrix is not parts.test)
 
 
 def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
@@ -138,7 +138,7 @@ def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
     return metrics.auc(rows.codes == 1, decision), own_score(model, seen)
 
 
-def class_weights(given: Any, classes: Array) -> Any:
+def class_weights(weights: Any, classes: Array) -> Any:
     """``class_weight`` with labels as keys in place of their texts, as of a command line.
 
     Examples
@@ -146,10 +146,10 @@ def class_weights(given: Any, classes: Array) -> Any:
     >>> class_weights({"1": 5.0}, np.array([0, 1]))
     {1: 5.0}
     """
-    if not isinstance(given, dict):
-        return given
+    if not isinstance(weights, dict):
+        return weights
     by_text = {str(label): label for label in classes.tolist()}
-    unknown = [name for name in given if name not in by_text]
+    unknown = [name for name in weights if name not in by_text]
     if unknown:
         raise ParameterError(
             f"class weights of the labels {', '.join(by_text)}",
@@ -157,19 +157,19 @@ def class_weights(given: Any, classes: Array) -> Any:
             todo="Correct {option}.",
             option=Option("class_weight", bare=True),
         )
-    return {by_text[name]: weight for name, weight in given.items()}
+    return {by_text[name]: weight for name, weight in weights.items()}
 
 
 def _measure(
-    given: ClassifierParameters, parts: Parts, scaling: Scaling | None
+    params: ClassifierParameters, parts: Parts, scaling: Scaling | None
 ) -> tuple[Measure, str]:
     """A function from solver parameters to the metric on test rows, and the metric's name.
 
     AUC replaces metrics of predicted labels, for which the threshold is not known yet.
     """
-    chosen = resolve_metric(given.metric, given.surrogate)
-    matrix = kind_for(given).columns_of_fit(given, parts.train, parts.test)
-    data = stored(matrix, Target(np.empty(0)), n_threads=given.n_threads)
+    metric = resolve_metric(params.metric, params.surrogate)
+    matrix = kind_for(params).columns_of_fit(params, parts.train, parts.test)
+    data = stored(matrix, Target(np.empty(0)), n_threads=params.n_threads)
     d = data.n_columns
 
     def measure(w: FloatArray, position: int) -> float:
@@ -182,13 +182,13 @@ def _measure(
         scores = data.scores(np.ascontiguousarray(coef), offset)
         hit = parts.test_codes == (parts.positive if parts.classes.size == 2 else position)
         try:
-            if chosen.by_label:
+            if metric.by_label:
                 return metrics.auc(hit, scores)
-            return float(chosen.measure(hit, scores, None))
+            return float(metric.measure(hit, scores, None))
         except AuctorError:
             return float("nan")
 
-    return measure, "auc" if chosen.by_label else str(given.metric)
+    return measure, "auc" if metric.by_label else str(params.metric)
 
 
 @contextmanager

@@ -148,16 +148,16 @@ def evaluation(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
     """All metrics of a classifier on labelled rows, for two classes with 95 % intervals."""
     check_classes(rows.codes, model.classes)
     counts = np.bincount(rows.codes, minlength=model.classes.size)
-    found = {
+    numbers = {
         "rows": int(rows.codes.size),
         "classes": {str(c): int(k) for c, k in zip(model.classes.tolist(), counts, strict=True)},
         "metric": str(model.metric),
         "score": own_score(model, rows),
     }
     if model.classes.size == 2:
-        found["positive"] = str(model.classes.tolist()[rows.positive])
-        return found | _of_two(rows)
-    return found | _of_several(model, rows)
+        numbers["positive"] = str(model.classes.tolist()[rows.positive])
+        return numbers | _of_two(rows)
+    return numbers | _of_several(model, rows)
 
 
 def own_score(model: Classifier, rows: ScoredRows) -> float:
@@ -174,7 +174,7 @@ def _of_two(rows: ScoredRows) -> dict[str, Any]:
     head = rows.headline
     table = metrics.confusion(hit, above)
     right = wilson(float((hit == above).sum()), float(hit.size))
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "auc": head.auc,
         "average_precision": head.average_precision,
         "prbep": head.prbep,
@@ -186,8 +186,8 @@ def _of_two(rows: ScoredRows) -> dict[str, Any]:
         "confusion": {name: int(count) for name, count in table._asdict().items()},
     }
     if rows.probabilities is not None:
-        found["log_loss"] = _log_loss(rows)
-    return found
+        numbers["log_loss"] = _log_loss(rows)
+    return numbers
 
 
 def _of_several(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _of_several(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
         }
         for j, name in enumerate(model.classes.tolist())
     }
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "accuracy": wilson(float((best == rows.codes).sum()), float(best.size)),
         "auc": float(np.mean([one["auc"]["auc"] for one in each.values()])),
         "f1": float(np.mean([one["f1"] for one in each.values()])),
@@ -212,8 +212,8 @@ def _of_several(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
         "confusion": counts.tolist(),
     }
     if rows.probabilities is not None:
-        found["log_loss"] = _log_loss(rows)
-    return found
+        numbers["log_loss"] = _log_loss(rows)
+    return numbers
 
 
 def _log_loss(rows: ScoredRows) -> float:

@@ -73,8 +73,8 @@ def sliced(
     --------
     >>> metric = ReportedMetric("auc", lambda y, s, w: metrics.auc(y, s, weight=w))
     >>> hit, scores = np.array([True, False, True, False]), np.array([1.0, 0.0, -1.0, 2.0])
-    >>> found = sliced("city", ["Oslo", "Oslo", "Rome", "Rome"], hit, scores, metric)
-    >>> [(one.name, one.value) for one in found.slices]
+    >>> cities = sliced("city", ["Oslo", "Oslo", "Rome", "Rome"], hit, scores, metric)
+    >>> [(one.name, one.value) for one in cities.slices]
     [('Oslo', 1.0), ('Rome', 0.0)]
     """
     parts = groups(words)
@@ -91,16 +91,16 @@ def groups(words: Sequence[str]) -> dict[str, Array]:
     >>> {name: rows.tolist() for name, rows in groups(["a", "", "a", "b"]).items()}
     {'a': [0, 2], 'b': [3], '(missing)': [1]}
     """
-    given = np.array([str(word) for word in words], dtype=object)
-    missing = given == ""
-    names, codes = np.unique(given[~missing].astype(str), return_inverse=True)
+    texts = np.array([str(word) for word in words], dtype=object)
+    missing = texts == ""
+    names, codes = np.unique(texts[~missing].astype(str), return_inverse=True)
     places = np.flatnonzero(~missing)
     if names.size > MAX_SLICES:
         names, codes = _ranges(names, codes) or _frequent(names, codes)
-    found = {str(name): places[codes == k] for k, name in enumerate(names.tolist())}
+    groups_of = {str(name): places[codes == k] for k, name in enumerate(names.tolist())}
     if missing.any():
-        found[MISSING] = np.flatnonzero(missing)
-    return {name: rows for name, rows in found.items() if rows.size}
+        groups_of[MISSING] = np.flatnonzero(missing)
+    return {name: rows for name, rows in groups_of.items() if rows.size}
 
 
 def _ranges(names: Array, codes: Array) -> tuple[Array, Array] | None:
@@ -131,12 +131,12 @@ def _frequent(names: Array, codes: Array) -> tuple[Array, Array]:
 
 def _slice(name: str, rows: Array, hit: Array, scores: FloatArray, metric: ReportedMetric) -> Slice:
     """The metrics of some rows."""
-    truth, found = hit[rows], scores[rows]
+    truth, values = hit[rows], scores[rows]
     positives = int(truth.sum())
     both = 0 < positives < rows.size
     auc = Estimate(math.nan, 0.0, 1.0, DELONG)
     if both:
-        auc = Estimate(*metrics.auc_interval(truth, found)[:3], DELONG)
-    table = metrics.confusion(truth, found > 0.0)
-    value = metric.value(truth, found + metric.shift) if both else math.nan
+        auc = Estimate(*metrics.auc_interval(truth, values)[:3], DELONG)
+    table = metrics.confusion(truth, values > 0.0)
+    value = metric.value(truth, values + metric.shift) if both else math.nan
     return Slice(name, int(rows.size), positives, value, auc, table.precision, table.tpr)

@@ -174,7 +174,7 @@ def trained_metric(
     value = metric.value(hit, scores)
     best = metric.value(hit, np.where(hit, CERTAIN, -CERTAIN))
     greater = metric.base is None
-    found = known or _within(value, errors[0], greater, best)
+    estimate = known or _within(value, errors[0], greater, best)
     left = iter(errors[1:])
     lines = []
     for rival in rivals:
@@ -185,7 +185,7 @@ def trained_metric(
         difference = value - own if greater else own - value
         ahead = _around(difference, next(left))
         lines.append(Baseline(rival.name, own, ahead, rival.note))
-    return TrainedMetric(metric.name, found, best, train, greater), tuple(lines)
+    return TrainedMetric(metric.name, estimate, best, train, greater), tuple(lines)
 
 
 def _errors(metric: ReportedMetric, hit: Array, scored: list[FloatArray], seed: int) -> list[float]:
@@ -217,6 +217,6 @@ def _around(value: float, error: float) -> Estimate:
 
 def _within(value: float, error: float, greater: bool, best: float) -> Estimate:
     """The interval, cut at the best possible value and at zero, the least of all metrics."""
-    found = _around(value, error)
-    low = max(0.0 if greater else best, found.low)
-    return found._replace(low=low, high=min(best, found.high) if greater else found.high)
+    interval = _around(value, error)
+    low = max(0.0 if greater else best, interval.low)
+    return interval._replace(low=low, high=min(best, interval.high) if greater else interval.high)

@@ -100,12 +100,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    found = np.array(p_values, dtype=np.float64)
-    tested = np.flatnonzero(~np.isnan(found))
-    order = tested[np.argsort(found[tested], kind="stable")]
-    steps = found[order] * np.arange(order.size, 0, -1)
-    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return [float(value) for value in found]
+    p = np.array(p_values, dtype=np.float64)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    steps = p[order] * np.arange(order.size, 0, -1)
+    p[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return [float(value) for value in p]
 
 
 def compared(rows: Sequence[Row], folds: int) -> tuple[list[Row], str]:

@@ -25,12 +25,12 @@ def pair_figures(info: CurvesInfo) -> list[Figure]:
     """A figure with a heat map for every pair of columns."""
     return [
         Figure(
-            found.title,
-            pair_svg(found),
-            note=f"Strongest colour: {short(float(np.abs(found.level).max(initial=0.0)))} added "
+            pair.title,
+            pair_svg(pair),
+            note=f"Strongest colour: {short(float(np.abs(pair.level).max(initial=0.0)))} added "
             "to the score (orange) or subtracted (blue).",
         )
-        for found in info.pairs
+        for pair in info.pairs
     ]
 
 
@@ -88,13 +88,13 @@ def curve_svg(curve: ColumnCurve) -> Markup:
     return frame.chart(curve.title, *marks)
 
 
-def pair_svg(found: PairMap) -> Markup:
+def pair_svg(pair: PairMap) -> Markup:
     """The heat map of a pair of columns as SVG."""
-    across, up = (_levels(name, s) for name, s in zip(found.names, found.starts, strict=True))
+    across, up = (_levels(name, s) for name, s in zip(pair.names, pair.starts, strict=True))
     frame = Frame(across, up)
-    most = float(np.abs(found.level).max(initial=0.0)) or 1.0
+    most = float(np.abs(pair.level).max(initial=0.0)) or 1.0
     marks = []
-    for a, line in enumerate(found.level.tolist()):
+    for a, line in enumerate(pair.level.tolist()):
         for b, level in enumerate(line):
             left, right = frame.across(a), frame.across(a + 1)
             top, bottom = frame.down(b + 1), frame.down(b)
@@ -111,7 +111,7 @@ def pair_svg(found: PairMap) -> Markup:
                     fill_opacity=f"{abs(level) / most:.3f}",
                 )
             )
-    return frame.chart(found.title, *marks)
+    return frame.chart(pair.title, *marks)
 
 
 def _levels(name: str, starts: np.ndarray) -> Axis:

@@ -110,7 +110,7 @@ def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
 
 def lift(model: ModelInfo) -> list[Figure]:
     """A table of the lift at the top of the ranking."""
-    rows = [(f"{p.share:.0%}", number(p.found, ".1%"), number(p.lift, ".2f")) for p in model.lift]
+    rows = [(f"{p.share:.0%}", number(p.recall, ".1%"), number(p.lift, ".2f")) for p in model.lift]
     title = "Lift at the top"
     table = NumberTable(title, ("Flagged: the top", "Positives found", "Lift"), rows)
     note = "Lift is the share found over the share flagged; 1 is chance."
@@ -265,14 +265,14 @@ def _back_to_front(models: Sequence[ModelInfo]) -> Iterable[tuple[int, ModelInfo
 def _chosen(model: ModelInfo) -> tuple[int, int, int, int]:
     """Counts tp, fp, fn, tn at the model's threshold."""
     t = model.thresholds
-    k = t.chosen
+    k = t.own
     return t.tp[k], t.fp[k], t.fn[k], t.tn[k]
 
 
 def _chosen_dot(frame: Frame, info: PathInfo, values: Sequence[float]) -> list[Markup]:
-    """A dot at the chosen strength, if its value is finite."""
-    value = values[info.chosen] if 0 <= info.chosen < len(values) else math.nan
-    return [frame.dot(info.strengths[info.chosen], value, "marker")] if math.isfinite(value) else []
+    """A dot at the best strength, if its value is finite."""
+    value = values[info.best] if 0 <= info.best < len(values) else math.nan
+    return [frame.dot(info.strengths[info.best], value, "marker")] if math.isfinite(value) else []
 
 
 def _metric_steps(model: ModelInfo) -> list[Figure]:

@@ -66,7 +66,7 @@ class Panel(NamedTuple):
     Parameters
     ----------
     threshold : float
-    chosen, last : int
+    own, last : int
         Positions on the slider of the threshold and of the slider's end.
     matrix : tuple of (str, tuple of Cell)
         The classes and their cells of the confusion matrix.
@@ -76,7 +76,7 @@ class Panel(NamedTuple):
     """
 
     threshold: float
-    chosen: int
+    own: int
     last: int
     matrix: tuple[tuple[str, tuple[Cell, Cell]], ...]
     readings: tuple[Derived, ...]
@@ -92,7 +92,7 @@ def numbers(model: ModelInfo) -> dict[str, object]:
         "fp": t.fp,
         "positives": t.tp[0] + t.fn[0],
         "negatives": t.fp[0] + t.tn[0],
-        "chosen": t.chosen,
+        "chosen": t.own,
         "exported": EXPORTED,
         "frame": [LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM],
     }
@@ -102,7 +102,7 @@ def panel(info: ReportInfo) -> Panel:
     """The panel: slider, confusion matrix and derived metrics at the model's threshold."""
     model, data = info.models[0], info.data
     t = model.thresholds
-    c = Confusion(t.tp[t.chosen], t.fp[t.chosen], t.fn[t.chosen], t.tn[t.chosen])
+    c = Confusion(t.tp[t.own], t.fp[t.own], t.fn[t.own], t.tn[t.own])
     positives, negatives = c.tp + c.fn, c.fp + c.tn
     matrix = (
         (
@@ -121,7 +121,7 @@ def panel(info: ReportInfo) -> Panel:
         ),
     )
     last = len(t.threshold) - 1
-    return Panel(t.threshold[t.chosen], t.chosen, last, matrix, _derived(c, info), _rows(model))
+    return Panel(t.threshold[t.own], t.own, last, matrix, _derived(c, info), _rows(model))
 
 
 def threshold_csv(info: ReportInfo) -> str:
@@ -170,13 +170,13 @@ def _rows(model: ModelInfo) -> list[tuple[str, ...]]:
     t = model.thresholds
     last = len(t.threshold) - 1
     count = min(MAX_ROWS, last + 1)
-    picked = {round(k * last / (count - 1)) for k in range(count)} | {t.chosen}
+    picked = {round(k * last / (count - 1)) for k in range(count)} | {t.own}
     rows = []
     for k in sorted(picked):
         c = Confusion(t.tp[k], t.fp[k], t.fn[k], t.tn[k])
         rows.append(
             (
-                short(t.threshold[k]) + (" (model)" if k == t.chosen else ""),
+                short(t.threshold[k]) + (" (model)" if k == t.own else ""),
                 *(f"{int(n):,}" for n in c),
                 number(c.precision),
                 number(c.tpr),
