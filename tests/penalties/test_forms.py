@@ -26,11 +26,11 @@ def test_a_form_is_that_of_the_penalty(form, penalty, wanted):
 @pytest.mark.parametrize(
     ("form", "penalty", "words"),
     [
-        (SEPARABLE, GROUPS, "strengths and bounds of single weights"),
-        (BLOCKS, TreeL2.from_groups(0.5, [[0, 1], [0]], columns=3), "disjoint groups of weights"),
+        (SEPARABLE, GROUPS, "a penalty that separates over coordinates"),
+        (BLOCKS, TreeL2.from_groups(0.5, [[0, 1], [0]], columns=3), "a penalty on disjoint groups"),
     ],
 )
 def test_a_missing_form_is_named(form, penalty, words):
     assert form.find(penalty, 3) is None
-    with pytest.raises(IncompatibleError, match=f"uses {words} needs a penalty that has them"):
+    with pytest.raises(IncompatibleError, match=f"The solver needs {words}"):
         form.of(penalty, 3)
