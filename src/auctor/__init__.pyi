@@ -30,7 +30,8 @@ from auctor.core.errors import DataWarning as DataWarning
 from auctor.core.version import __version__ as __version__
 from auctor.export import to_onnx as to_onnx
 from auctor.export import to_sql as to_sql
-from auctor.kernel import *  # noqa: F403
+from auctor.kernel import KernelClassifier as KernelClassifier
+from auctor.kernel import KernelRegressor as KernelRegressor
 from auctor.linear import *  # noqa: F403
 from auctor.saved import load as load
 from auctor.saved import save as save

@@ -17,6 +17,7 @@ from auctor.fit.parameters import (
     RegressorParameters,
     SearchParameters,
 )
+from auctor.fit.train_model import kinds
 from auctor.kernel.train import KernelClassifierParameters, KernelRegressorParameters
 from auctor.linear.table_parameters import TableParameters
 
@@ -100,7 +101,7 @@ def test_attributes_appear_with_the_fit():
     assert model.strengths_.size == 2
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", kinds())
 def test_the_name_of_an_estimator_stands_in_two_places(name):
     """Besides its definition and documents: the stub of its room, and the kinds of files."""
     source = Path(auctor.__file__).parent
