@@ -24,8 +24,10 @@ from auctor.data.binned import BinnedMatrix, pack
 from auctor.penalties import BoundedElasticNet
 from auctor.solvers.sparse.path import PathRun
 
-#: Strengths without a lower loss on held-out rows after which a path of strengths ends.
-PATIENCE = 4
+#: Strengths of curves without a lower loss on held-out rows after which their path ends.
+CURVE_PATIENCE = 2
+#: Strengths of maps without a lower loss on held-out rows after which their path ends.
+MAP_PATIENCE = 4
 #: Strengths of the ridge on maps, in units of one row: the largest, the smallest, their number.
 MAP_STRENGTHS = (1e4, 0.015, 16)
 #: Pairs per column, at most.
@@ -96,7 +98,7 @@ def fit_curves(
 ) -> tuple[list[list[Fit]], FloatArray]:
     """Fits of every member at decreasing strengths, and the losses (folds, strengths).
 
-    The path ends after `PATIENCE` strengths without a lower mean loss of the held-out rows.
+    The path ends after `CURVE_PATIENCE` strengths without a lower mean loss of the held-out rows.
     """
     parts = [task.on(fold.train) for fold in folds]
     problems = [part.problem(design, penalty.with_strength(strengths[0])) for part in parts]
@@ -124,7 +126,7 @@ def fit_curves(
             fits[k].append(fit._replace(scores=np.empty(0)))
             losses[k, at] = task.held_out(fit.scores, fold.test)
         mean = share @ losses[:, : at + 1]
-        if at - int(mean.argmin()) >= PATIENCE or time.perf_counter() > task.end:
+        if at - int(mean.argmin()) >= CURVE_PATIENCE or time.perf_counter() > task.end:
             break
     return fits, losses
 
@@ -208,7 +210,7 @@ def fit_maps(
             chosen = float(strength), left_out(scores)
         else:
             since += 1
-        if since >= PATIENCE or time.perf_counter() > task.end:
+        if since >= MAP_PATIENCE or time.perf_counter() > task.end:
             break
     return chosen
 
