@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from auctor.additive.bins import MAX_VALUE_CODES, Bins, bin_column, bin_levels, groups_of
+from auctor.additive.bins import Bins
+from auctor.additive.columns import MAX_VALUE_CODES, bin_column, bin_levels, groups_of
 from auctor.additive.parameters import curve_penalty
 
 

@@ -9,7 +9,8 @@ import pytest
 from scipy.optimize import minimize
 
 from auctor import AdditiveClassifier, AdditiveRegressor
-from auctor.additive.bins import Bins, ColumnBins, PairBins, levels_of
+from auctor.additive.bins import Bins, PairBins, levels_of
+from auctor.additive.columns import ColumnBins
 from auctor.additive.newton import BlockNewton
 from auctor.additive.purify import centred, purified, raw_tables
 from auctor.core.types import Target

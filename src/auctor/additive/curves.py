@@ -6,7 +6,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.additive.bins import Bins, LevelBins, read_values
+from auctor.additive.bins import Bins, read_values
+from auctor.additive.columns import LevelBins
 from auctor.additive.model import curve_of
 from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, IntArray

@@ -58,6 +58,13 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         Direction of columns by name or number, ``{"age": 1, "income": -1}``; or one of -1, 0 and 1
         per column. 1 means that the score of the positive class never falls as the value grows, -1
         that it never rises. Two classes only.
+    shape : dict, optional
+        Shape of columns by name or number: "concave" or "convex", a continuous curve; or ``("flat",
+        low, high)``, a curve that adds 0 for these values. Columns with a shape are not paired. Two
+        classes only.
+    cuts : dict, optional
+        Own boundaries between the bins of columns, ``{"age": [25, 40, 65]}``; a value on a boundary
+        belongs to the bin below it.
     categorical : "auto" or list of columns
         Columns whose numbers stand for levels of a category, each with an effect of its own. Levels
         with fewer than five rows, and unknown ones, share one effect.
@@ -245,7 +252,7 @@ class AdditiveRegressor(CurveEstimator, LinearRegressor):
     ----------
     loss : str or loss object
         As in `LinearRegressor`.
-    interactions, exclude, members, monotone, categorical, n_bins, penalty, strength
+    interactions, exclude, members, monotone, shape, cuts, categorical, n_bins, penalty, strength
         As in `AdditiveClassifier`.
     n_strengths, cv, rule, solver, fit_intercept, tol, max_iter, max_seconds, n_threads
         As in `AdditiveClassifier`.

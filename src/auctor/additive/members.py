@@ -358,7 +358,7 @@ def mean_tables(bins: Bins, fits: Sequence[Fit]) -> list[FloatArray]:
 
 def pair_candidates(bins: Bins, effects: Sequence[FloatArray], rule: PairRule) -> list[int]:
     """Columns that are screened: all, or those whose curves vary most."""
-    columns = [int(j) for j in rule.columns if not bins.columns[j].constant]
+    columns = [int(j) for j in rule.columns if bins.columns[j].simple]
     if len(columns) <= MOST_COLUMNS:
         return columns
 

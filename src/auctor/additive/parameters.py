@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
@@ -10,7 +11,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from auctor.additive.bins import MAX_VALUE_CODES, Bins
+from auctor.additive.bins import Bins
+from auctor.additive.columns import MAX_VALUE_CODES, ColumnBins, Wish
 from auctor.additive.members import PairRule
 from auctor.core.checks import check_choice, check_int, check_real, meant
 from auctor.core.errors import Option, ParameterError
@@ -50,6 +52,8 @@ class CurveParameters:
     exclude: Any = None
     members: int = 8
     monotone: Any = None
+    shape: Any = None
+    cuts: Any = None
     categorical: Any = "auto"
     n_strengths: int = 15
     cv: Any = None
@@ -216,9 +220,9 @@ def curve_penalty(
 ) -> Penalty:
     """The penalty of the curves, with a strength of one.
 
-    A jump with a share q of the rows above it has the weight ``2 sqrt(q (1 - q))``, twice the
-    standard deviation of its indicator, which is 1 at the median. The l1 norm of the jumps is the
-    total variation of the curve. ``line_weights`` are the l1 and the ridge weight of the lines.
+    The l1 weight of a jump is twice the standard deviation of its indicator, which is 1 at the
+    median; so the l1 norm of the jumps is the total variation of the curve. ``line_weights`` are
+    the l1 and the ridge weight of the lines.
     """
     bounds = np.append(0, np.cumsum([part.book.n_params for part in bins.columns]))
     size = int(bounds[-1])
@@ -226,18 +230,24 @@ def curve_penalty(
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
     for k, part in enumerate(bins.columns):
         book, here = part.book, slice(int(bounds[k]), int(bounds[k + 1]))
-        steps = list(book.steps)
-        # Share of the training rows at each code or above it.
-        above = np.cumsum(part.share[::-1])[::-1]
-        share = np.concatenate([above[steps], part.share[list(book.own)]])
-        jumps = 2.0 * np.sqrt(share * (1.0 - share).clip(0.0))
-        weight[here] = jumps if book.line is None else np.append(line_weights[0], jumps)
-        line[here.start : here.stop - jumps.size] = True
-        if k < signs.size and signs[k]:
-            bound = lower if signs[k] > 0 else upper
-            # A monotone curve has a line and jumps of one sign. The weight of missing values comes
-            # last and stays free: it has no place in the order of the values.
-            bound[here.start : here.stop - len(book.own)] = 0.0
+        # Twice the standard deviation of each part of the curve over the training rows.
+        mean = part.share @ book.basis
+        spread = 2.0 * np.sqrt((part.share @ book.basis**2 - mean**2).clip(0.0))
+        straight = isinstance(part, ColumnBins) and not part.constant
+        if straight:
+            spread[0], line[here.start] = line_weights[0], True
+        weight[here] = spread
+        # A monotone curve has a line and jumps of one sign, and a concave or convex one ramps of
+        # one sign. The weight of missing values comes last and stays free: it has no place in the
+        # order of the values.
+        stop = here.stop - (part.has_missing and here.stop > here.start)
+        sign = int(signs[k]) if k < signs.size else 0
+        if sign and straight:
+            (lower if sign > 0 else upper)[here.start : stop] = 0.0
+        if isinstance(part, ColumnBins) and part.ramps:
+            bent = slice(here.start + straight, stop)
+            (lower if part.convex else upper)[bent] = 0.0
+            (upper if part.convex else lower)[bent] = math.inf if part.convex else -math.inf
     weight = np.maximum(weight, 1e-3)  # parameters of very few rows are penalised, too
     if name == "group":
         # One group per column or pair, so that whole curves leave the model.
@@ -269,7 +279,8 @@ def pair_rule(
 
     Columns of a fixed direction stay out, so that what they add never moves the other way.
     """
-    free = np.flatnonzero(signs == 0)
+    shaped = np.array([not column.simple for column in bins.columns])
+    free = np.flatnonzero((signs == 0) & ~shaped)
     excluded = _pairs("exclude", given.exclude or (), names, bins)
     wanted = given.interactions
     if isinstance(wanted, str):
@@ -280,14 +291,15 @@ def pair_rule(
         {(min(pair), max(pair)) for pair in _pairs("interactions", wanted, names, bins)}
     )
     for pair in forced:
-        fixed = [j for j in pair if signs[j]]
+        fixed = [j for j in pair if signs[j] or shaped[j]]
         if fixed:
             column = names[fixed[0]] if names is not None else fixed[0]
+            what = "monotone" if signs[fixed[0]] else "shape"
             raise ParameterError(
-                "pairs of columns without a fixed direction in {option}",
-                got=f"{column!r}, which is in {{option2}}",
-                todo="Drop it from one of the two.",
-                option=(Option("interactions", bare=True), Option("monotone", bare=True)),
+                "pairs of columns that vary, without a direction or a shape, in {option}",
+                got=f"{column!r}",
+                todo="Drop it from {option}, or from {option2}.",
+                option=(Option("interactions", bare=True), Option(what, bare=True)),
             )
     array = np.array(forced, dtype=np.int64).reshape(-1, 2)
     return PairRule(free, forced=array, excluded=excluded)
@@ -320,3 +332,90 @@ def read_categories(
             check_choice("categorical", wanted, ("auto",))
         return {}
     return {column_number("categorical", key, names, matrix.shape[1]): None for key in wanted}
+
+
+# --- shapes ---------------------------------------------------------------------------------------
+
+#: Shapes of curves by name.
+SHAPES = ("concave", "convex", "flat")
+
+
+def read_wishes(
+    given: CurveParameters,
+    signs: IntArray,
+    names: Sequence[str] | None,
+    categories: Mapping[int, Any],
+) -> dict[int, Wish]:
+    """What ``shape`` and ``cuts`` ask of the bins of columns, by number."""
+    wishes: dict[int, Wish] = {}
+    for key, cuts in _by_column("cuts", given.cuts).items():
+        j = column_number("cuts", key, names, signs.size)
+        try:
+            edges = np.unique(np.asarray(cuts, dtype=np.float64))
+        except (TypeError, ValueError):
+            edges = np.empty(0)
+        if not 0 < edges.size < MAX_VALUE_CODES or not np.isfinite(edges).all():
+            raise ParameterError(
+                f"{{option}} to have 1 to {MAX_VALUE_CODES - 1} finite numbers for each column",
+                got=f"{cuts!r} for {key!r}",
+                todo='Pass something like {"age": [25, 40, 65]}.',
+                option=Option("cuts", bare=True),
+            )
+        wishes[j] = Wish(cuts=edges)
+    for key, shape in _by_column("shape", given.shape).items():
+        j = column_number("shape", key, names, signs.size)
+        wishes[j] = _shaped(key, shape, int(signs[j]), wishes.get(j, Wish()))
+    both = [j for j in wishes if j in categories]
+    if both:
+        raise ParameterError(
+            "columns of numbers in {option} and {option2}",
+            got=f"column {both[0] if names is None else names[both[0]]!r}, a category",
+            todo="Drop it from {option3}, or from these.",
+            option=(
+                Option("shape", bare=True),
+                Option("cuts", bare=True),
+                Option("categorical", bare=True),
+            ),
+        )
+    return wishes
+
+
+def _by_column(what: str, given: Any) -> Mapping[Any, Any]:
+    """A parameter that maps columns to something."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ParameterError(
+            "{option} to be a dict from columns",
+            got=f"{given!r}",
+            todo="Pass a dict.",
+            option=Option(what, bare=True),
+        )
+    return given
+
+
+def _shaped(key: Any, shape: Any, sign: int, wish: Wish) -> Wish:
+    """The wish for the bins of a column with a shape, in the direction ``sign``."""
+    words = list(shape) if isinstance(shape, Sequence) and not isinstance(shape, str) else [shape]
+    name, *ends = words or [None]
+    numbers = len(ends) == 2 and all(isinstance(end, Real) for end in ends)
+    fits = (name in SHAPES[:2] and not ends) or (name == "flat" and numbers and ends[0] < ends[1])
+    if not fits:
+        raise ParameterError(
+            'the shape of {option} to be "concave", "convex" or ("flat", low, high)',
+            got=f"{shape!r} for {key!r}",
+            todo="Pass one of these.",
+            option=Option("shape", bare=True),
+        )
+    if name == "flat":
+        if wish.cuts is not None:
+            raise ParameterError(
+                "a flat column to have bins of its own",
+                got=f"{key!r} in {{option}} and {{option2}}",
+                todo="Drop it from one of the two.",
+                option=(Option("shape", bare=True), Option("cuts", bare=True)),
+            )
+        return wish._replace(flat=(float(ends[0]), float(ends[1])))
+    # Ramps go on in the direction in which the slope of a monotone curve grows in size.
+    convex = name == "convex"
+    return wish._replace(ramps=-1 if sign and (sign > 0) != convex else 1, convex=convex)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auctor.additive.bins import MISSING, Bins, ColumnBins, LevelBins
+from auctor.additive.bins import Bins
+from auctor.additive.columns import MISSING, ColumnBins, LevelBins
 from auctor.core.types import FloatArray
 
 #: Passes of centring rows and columns of a map, at most.
@@ -42,7 +43,8 @@ def purified(bins: Bins, tables: Sequence[FloatArray]) -> tuple[FloatArray, floa
         maps.append(cells.ravel())
     offset = 0.0
     for column, curve in zip(bins.columns, curves, strict=True):
-        mean = float(column.share @ curve)
+        anchor = column.flat_code if isinstance(column, ColumnBins) else None
+        mean = float(column.share @ curve) if anchor is None else float(curve[anchor])
         curve -= mean
         offset += mean
         curve[_unseen(column)] = 0.0

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.additive.bins import MISSING, Bins, ColumnBins, PairBins
+from auctor.additive.bins import Bins, PairBins
+from auctor.additive.columns import MISSING, ColumnBins
 from auctor.additive.model import AdditiveModel
 from auctor.additive.rounding import RoundingJudge, best_shift, judged_shifts
 from auctor.core.checks import check_real

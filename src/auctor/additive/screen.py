@@ -8,7 +8,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from auctor.additive.bins import Bins, LevelBins, PairBins, levels_of
+from auctor.additive.bins import Bins, PairBins, levels_of
+from auctor.additive.columns import LevelBins
 from auctor.additive.task import Fit, Fold, Task, derivatives
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.additive.screen import pair_gains

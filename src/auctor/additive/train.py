@@ -28,11 +28,12 @@ from auctor.additive.parameters import (
     pair_rule,
     read_categories,
     read_monotone,
+    read_wishes,
     smooth_strengths,
 )
 from auctor.additive.purify import averaged
 from auctor.additive.task import Fold, Task
-from auctor.core.errors import DataError, DataWarning, Option
+from auctor.core.errors import DataError, DataWarning, Option, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, IntArray, Target
@@ -106,14 +107,11 @@ def train_additive(
             loss=Logistic(), positive_weight=None, cut=unweighted_cut(chosen), several=Softmax
         )
     warned: list[Warning] = []
-    bins = Bins.of(
-        rows.matrix, rows.weight, given.n_bins, read_categories(given, names, rows.matrix)
-    )
-    _check_columns(bins)
     signs = read_monotone(given.monotone, names, rows.matrix.shape[1])
-    if signs.any() and rows.classes.size > 2:
+    bins = _bins(given, rows.matrix, rows.weight, signs, names)
+    if (signs.any() or given.shape) and rows.classes.size > 2:
         raise DataError(
-            "two classes for monotone curves",
+            "two classes for monotone curves and shapes",
             got=f"{rows.classes.size} classes",
             todo="Fit one class against the rest.",
         )
@@ -176,9 +174,8 @@ def train_additive_regressor(
     if n < 2:
         raise DataError("at least two rows", got="1 sample", todo="Pass more rows.")
     warned: list[Warning] = []
-    bins = Bins.of(matrix, target.weight, given.n_bins, read_categories(given, names, matrix))
-    _check_columns(bins)
     signs = read_monotone(given.monotone, names, matrix.shape[1])
+    bins = _bins(given, matrix, target.weight, signs, names)
     kept = np.arange(n) if target.weight is None else np.flatnonzero(target.weight)
     alike = np.zeros(kept.size, dtype=np.int64)
     folds = [Fold(np.asarray(a), np.asarray(b)) for a, b in splits or ()]
@@ -291,14 +288,32 @@ def _combined(
     return bins, coef, intercept, errors if parts[0][2] is not None else None
 
 
-def _check_columns(bins: Bins) -> None:
-    """Raise if no column has two distinct values."""
+def _bins(
+    given: Any,
+    matrix: Any,
+    weight: FloatArray | None,
+    signs: IntArray,
+    names: Sequence[str] | None,
+) -> Bins:
+    """The bins that the parameters ask for; raises if no column has two distinct values."""
+    categories = read_categories(given, names, matrix)
+    fixed = [j for j in categories if signs[j]]
+    if fixed:
+        raise ParameterError(
+            "columns of numbers in {option}",
+            got=f"column {fixed[0] if names is None else names[fixed[0]]!r}, a category",
+            todo="Drop it from {option}, or from {option2}.",
+            option=(Option("monotone", bare=True), Option("categorical", bare=True)),
+        )
+    wishes = read_wishes(given, signs, names, categories)
+    bins = Bins.of(matrix, weight, given.n_bins, categories, wishes)
     if not any(book.n_params for book in bins.books):
         raise DataError(
             "a column with at least two values",
             got="constant columns and missing values only",
             todo="Pass columns that vary.",
         )
+    return bins
 
 
 def _fold_count(given: Any) -> int:

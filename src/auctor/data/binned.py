@@ -15,7 +15,7 @@ from auctor.core.data_capabilities import GRAM, SUBSETS
 from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.blocks import InMemory, mirrored
-from auctor.data.codebook import IN_WORD, MOST_CODES, Book, CodeArrays, Codebook
+from auctor.data.codebook import IN_WORD, MOST_CODES, Book, CodeArrays, Codebook, MapBook
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
 from auctor.kernels.linalg import binned as kernels
@@ -128,7 +128,7 @@ class BinnedMatrix:
         for j, book in enumerate(self.books):
             kept = chosen[bounds[j] : bounds[j + 1]]
             if kept.any():
-                assert isinstance(book, Codebook)  # data with maps do not offer it
+                assert not isinstance(book, MapBook)  # data with maps do not offer it
                 small, new = book.only(kept)
                 books.append(small)
                 lines.append(new[unpack_one(self.words, j)])
@@ -301,7 +301,17 @@ class Binned(InMemory):
             for j in range(p)
         ]  # fmt: skip
         run_tasks(tasks, self.n_threads if self.n_entries > SERIAL_WORK else 1)
-        return mirrored(np.triu(out))
+        full = mirrored(np.triu(out))
+        bounds = arrays.bounds.astype(np.int64)
+        for j, at, basis in arrays.others:
+            rows = slice(at, at + basis.shape[1])
+            for k, book in enumerate(self.matrix.books):
+                pairs = np.zeros((basis.shape[0], book.size))
+                kernels.add_pairs(codes[j], codes[k], h, pairs)
+                block = basis.T @ pairs @ book.basis
+                columns = slice(int(bounds[k]), int(bounds[k + 1]))
+                full[rows, columns], full[columns, rows] = block, block.T
+        return full
 
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram` in units of `sandwich`."""

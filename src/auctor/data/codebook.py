@@ -165,7 +165,50 @@ class MapBook:
         return CodeArrays([self]).tables(theta)[0, : self.size]
 
 
-Book: TypeAlias = Codebook | MapBook
+@dataclass(frozen=True, eq=False)
+class BasisBook:
+    """Any function of a column's code that is linear in some parameters.
+
+    Parameters
+    ----------
+    basis : (size, n_params) array
+        Matrix B with ``table(theta) = B theta``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> BasisBook(np.array([[0.0, 1.0], [2.0, 1.0]])).table(np.array([3.0, 4.0]))
+    array([ 4., 10.])
+    """
+
+    basis: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return int(self.basis.shape[0])
+
+    @property
+    def n_params(self) -> int:
+        """Number of parameters."""
+        return int(self.basis.shape[1])
+
+    def table(self, theta: FloatArray) -> FloatArray:
+        """Score of every code, summed in the order of the parameters.
+
+        If every part rises, so does the sum in spite of rounding errors.
+        """
+        if not self.n_params:
+            return np.zeros(self.size)
+        table: FloatArray = np.cumsum(self.basis * theta, axis=1)[:, -1]
+        return table
+
+    def only(self, kept: Array) -> tuple[BasisBook, Array]:
+        """The book with some of its parameters, and the new code of every old one."""
+        return BasisBook(self.basis[:, kept]), np.arange(self.size).astype(np.uint8)
+
+
+Book: TypeAlias = Codebook | MapBook | BasisBook
 
 
 class CodeArrays:
@@ -173,7 +216,8 @@ class CodeArrays:
 
     ``bounds`` are the first parameters of the columns, ``sizes`` their numbers of codes, 0 for
     maps; ``line`` (columns,), ``step`` and ``own`` (columns, 256) are parameter numbers, with
-    ``n_params`` for none, and ``centre`` (columns, 256) are the values of the lines. ``maps`` has a
+    ``n_params`` for none, and ``centre`` (columns, 256) are the values of the lines. ``others`` are
+    the columns that have a basis, with their first parameters; their size is 0, too. ``maps`` has a
     line for every map: its column, its first parameter, and its numbers of levels and of cuts.
     ``cuts`` and ``means`` (maps, 2, 256) are the cuts of its sides and the means of the steps.
     """
@@ -190,8 +234,13 @@ class CodeArrays:
         self.own = np.full((padded, width), self.n_params, dtype=np.uint32)
         self.centre = np.zeros((padded, width))
         maps, sides = [], []
+        self.others: list[tuple[int, int, FloatArray]] = []
         for j, book in enumerate(books):
             at = int(self.bounds[j])
+            if isinstance(book, BasisBook):
+                self.sizes[j] = 0
+                self.others.append((j, at, book.basis))
+                continue
             if isinstance(book, MapBook):
                 self.sizes[j] = 0
                 maps.append((j, at, *book.shape, *(cuts.size for cuts in book.cuts)))
@@ -223,6 +272,9 @@ class CodeArrays:
             np.append(theta, 0.0), self.sizes, self.line, lines, self.step, self.own, out
         )
         kernels.fill_maps(theta, self.maps, self.cuts, self.means, squared, out)
+        for j, at, basis in self.others:
+            part = basis**2 if squared else basis
+            out[j, : basis.shape[0]] = part @ theta[at : at + basis.shape[1]]
         return out
 
     def pull(self, histograms: FloatArray, *, squared: bool = False) -> FloatArray:
@@ -233,4 +285,7 @@ class CodeArrays:
             histograms, self.sizes, self.line, lines, self.step, self.own, out
         )
         kernels.add_map_gradient(histograms, self.maps, self.cuts, self.means, squared, out)
+        for j, at, basis in self.others:
+            part = basis**2 if squared else basis
+            out[at : at + basis.shape[1]] = part.T @ histograms[j, : basis.shape[0]]
         return out[:-1]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.additive.bins import Bins, LevelBins
+from auctor.additive.bins import Bins
+from auctor.additive.columns import LevelBins
 from auctor.core.types import FloatArray
 from auctor.export.graph import Graph
 

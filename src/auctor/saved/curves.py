@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from auctor.additive.bins import Bins, ColumnBins, LevelBins, PairBins
+from auctor.additive.bins import Bins, PairBins
+from auctor.additive.columns import ColumnBins, LevelBins
 from auctor.additive.model import Curves
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.codebook import MOST_CODES

@@ -249,6 +249,8 @@ def gram_blocks(
     empty = bounds[-1]  # where positions without a parameter point
     for j in range(low, high):
         for k in range(j, sizes.shape[0]):
+            if sizes[j] == 0 or sizes[k] == 0:  # columns that have a basis
+                continue
             # H[c, c'] = sum of h over the rows with code c in column j and c' in column k; it is
             # diagonal for j = k.
             pairs = np.zeros((sizes[j], sizes[k]))
@@ -289,6 +291,13 @@ def gram_blocks(
                         out[own[j, c], start + q] += value
                 if line[j] != empty:
                     out[line[j], start + q] += slope
+
+
+@kernel
+def add_pairs(first: Array, second: Array, h: FloatArray, out: FloatArray) -> None:
+    """``out[c, e] += h_i`` for the codes c and e of every row in two columns."""
+    for i in range(h.shape[0]):
+        out[first[i], second[i]] += h[i]
 
 
 @kernel
