@@ -116,7 +116,8 @@ def _column(lists: dict[str, Array], numbers: list[float]) -> ColumnBins:
     need(bool((np.diff(lists["line"][1:]) >= 0.0).all()), "a line that rises")
     need(numbers[1] > 0.0, "a positive scale")
     _shares(lists["share"])
-    return ColumnBins(cuts, lists["line"], lists["share"], steps, *numbers)
+    middle, scale, low, high = numbers
+    return ColumnBins(cuts, lists["line"], lists["share"], steps, middle, scale, low, high)
 
 
 def _levels(lists: dict[str, Array], labels: Any) -> LevelBins:
