@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from auctor.core.errors import AuctorError
-from auctor.tables import open_stream, read_svmlight, read_table, write_table
+from auctor.tables import ReadOptions, open_stream, read_svmlight, read_table, write_table
 from auctor.tables import source as base
 from auctor.tables.schema import Schema
 from benchmarks.fuzz import Case
@@ -158,11 +158,13 @@ def _source(case: Case) -> object:
 def _read(case: Case) -> object:
     return read_table(
         _source(case),
-        case.kind,
-        missing=case.options["missing"],
-        categorical=case.options["categorical"],
-        buckets=7,
-        n_threads=2,
+        ReadOptions(
+            format=case.kind,
+            missing=case.options["missing"],
+            categorical=case.options["categorical"],
+            buckets=7,
+            n_threads=2,
+        ),
     )
 
 
@@ -187,7 +189,8 @@ def _check_table(table: object, case: Case) -> None:
         return
     row = 0
     for chunk in open_stream(
-        _source(case), case.kind, schema=schema, chunk_rows=case.options["chunk_rows"]
+        _source(case),
+        ReadOptions(format=case.kind, schema=schema, chunk_rows=case.options["chunk_rows"]),
     ):
         _same(chunk.matrix, matrix[row : row + chunk.n_rows])
         row += chunk.n_rows
@@ -259,7 +262,7 @@ def _compare_svmlight(table: object, case: Case) -> None:
     labels, rows, first = slow.svmlight(case.data)
     assert table.schema.first_index == first, "where indices start"
     assert np.array_equal(table.labels, labels), "the labels"
-    matrix, _ = read_svmlight(io.BytesIO(case.data), n_threads=1)
+    matrix, _ = read_svmlight(io.BytesIO(case.data), ReadOptions(n_threads=1))
     assert matrix.shape[1] == max([1, *(index + 1 for row in rows for index in row)])
     for i, row in enumerate(rows):
         low, high = matrix.indptr[i], matrix.indptr[i + 1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from auctor.tables import read_svmlight
+from auctor.tables import ReadOptions, read_svmlight
 from benchmarks.child import ChildFailed, measure
 from benchmarks.problems import generated
 from benchmarks.run import Settings, bar, interleave, table
@@ -104,8 +104,8 @@ def write_text(path: Path, pattern: str, size: int) -> None:
 def _cell(large: Path, small: Path, repeats: int, notes: list[str]) -> dict[str, object]:
     calls = {
         "scikit-learn": lambda: load_svmlight_file(str(large)),
-        "auctor 1": lambda: read_svmlight(large, n_threads=1),
-        "auctor 2": lambda: read_svmlight(large, n_threads=2),
+        "auctor 1": lambda: read_svmlight(large, ReadOptions(n_threads=1)),
+        "auctor 2": lambda: read_svmlight(large, ReadOptions(n_threads=2)),
     }
     _check_same(small)
     clocks = {who: clock.summary() for who, clock in interleave(calls, repeats).items()}

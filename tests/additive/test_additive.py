@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import auctor
 from auctor import AdditiveClassifier, AdditiveRegressor, LinearRegressor, MetricClassifier
 from auctor.core.errors import DataError, ParameterError
+from auctor.tables import ReadOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 
@@ -257,7 +258,7 @@ def test_raw_tables_get_curves(table, tmp_path):
     [
         ({"model": "linear", "monotone": {"age": 1}}, "monotone"),
         ({"model": "linear", "n_bins": 8}, "n_bins"),
-        ({"model": "linear", "missing": "keep"}, "keep"),
+        ({"model": "linear", "reading": ReadOptions(missing="keep")}, "keep"),
         ({"model": "additive", "standardise": True}, "standardise"),
         ({"model": "additive", "monotone": {"nobody": 1}}, "nobody"),
     ],

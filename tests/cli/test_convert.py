@@ -8,7 +8,7 @@ import pytest
 
 import auctor
 from auctor.cli.main import main
-from auctor.tables import read_table
+from auctor.tables import ReadOptions, read_table
 from auctor.tables.formats import FORMATS
 
 ENDINGS = {"svmlight": "svm", "arrow": "feather"}
@@ -35,7 +35,7 @@ def test_there_and_back(format, numbers, tmp_path, capsys):
     back = tmp_path / "back.csv"
     convert(numbers, middle)
     convert(middle, back)
-    first, last = read_table(numbers), read_table(back, label=0)
+    first, last = read_table(numbers), read_table(back, ReadOptions(label=0))
     np.testing.assert_array_equal(first.matrix, last.matrix)
     np.testing.assert_array_equal(first.labels, last.labels)
     assert capsys.readouterr().out.splitlines()[0] == f"240 rows, 2 columns: {middle}"
@@ -46,8 +46,8 @@ def test_text_stays_text_where_it_can(table, tmp_path):
     text = (tmp_path / "rows.tsv").read_text().splitlines()
     assert sorted(text[0].split("\t")) == ["age", "bought", "city", "income"]
     assert "Rome" in "".join(text)
-    first = read_table(table, label="bought")
-    again = read_table(tmp_path / "rows.tsv", label="bought")
+    first = read_table(table, ReadOptions(label="bought"))
+    again = read_table(tmp_path / "rows.tsv", ReadOptions(label="bought"))
     assert first.schema.feature_names == again.schema.feature_names
     np.testing.assert_array_equal(first.matrix, again.matrix)
 
@@ -59,7 +59,7 @@ def test_text_becomes_numbers_where_it_must(table, tmp_path, capsys):
     assert found == {
         "in": str(table), "out": str(out), "format": "csv", "to": "npz", "rows": 240, "columns": 10,
     }  # fmt: skip
-    expected = read_table(table, label="bought", categorical="hash", buckets=8)
+    expected = read_table(table, ReadOptions(label="bought", categorical="hash", buckets=8))
     matrix = read_table(out).matrix
     found = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     wanted = expected.matrix
@@ -84,7 +84,7 @@ def test_rows_without_labels(tmp_path, refused):
     refused("convert", tmp_path / "rows.csv", tmp_path / "out.npz")
     assert not (tmp_path / "out.npz").exists()
     convert(tmp_path / "rows.csv", tmp_path / "out.npz", "--unlabelled")
-    found = read_table(tmp_path / "out.npz", labelled=False)
+    found = read_table(tmp_path / "out.npz", ReadOptions(labelled=False))
     assert found.labels is None
     np.testing.assert_array_equal(found.matrix, [[1.0, 2.0], [3.0, 4.0]])
 

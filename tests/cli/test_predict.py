@@ -15,6 +15,7 @@ import auctor
 from auctor.cli.main import main
 from auctor.core.archive import read_archive, write_archive
 from auctor.saved.store import FORMAT
+from auctor.tables import ReadOptions
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,7 @@ def encoded(model, path):
     from auctor.tables.schema import Schema
 
     schema = Schema.from_json(read_saved(model).schema)
-    return auctor.tables.read_table(path, schema=schema).matrix
+    return auctor.tables.read_table(path, ReadOptions(schema=schema)).matrix
 
 
 def test_csv_on_standard_output(model, more_clicks, capsys):

@@ -17,7 +17,7 @@ from auctor.saved import read_saved
 from auctor.streaming import StreamProgress, learn
 from auctor.streaming.checkpoint import read_checkpoint
 from auctor.streaming.registry import learners
-from auctor.tables import open_stream
+from auctor.tables import ReadOptions, open_stream
 
 ROWS = 400
 
@@ -232,7 +232,7 @@ def test_a_model_for_the_other_commands(tmp_path, capsys):
     assert f"Model: {out}" in capsys.readouterr().out
     saved = read_saved(out)
     learner = StreamingAUC(grow=True)
-    learn(learner, open_stream(path, label="bought"))
+    learn(learner, open_stream(path, ReadOptions(label="bought")))
     np.testing.assert_array_equal(saved.model.coef_, learner.coef_)
     assert [column["name"] for column in saved.schema["columns"]] == ["a", "b"]
     assert saved.schema["label"] == "bought"
@@ -357,8 +357,10 @@ class Pipe(io.RawIOBase):
 @pytest.mark.filterwarnings("ignore::auctor.DataWarning")
 def test_a_pipe_of_text_gives_the_same_rows(log):
     options = {"label": "clicked", "drop": ["id"], "sample_rows": 300}
-    piped = list(open_stream(Pipe(log.read_bytes()), "csv", **options, chunk_rows=128))
-    (whole,) = open_stream(log, **options)
+    piped = list(
+        open_stream(Pipe(log.read_bytes()), ReadOptions(format="csv", **options, chunk_rows=128))
+    )
+    (whole,) = open_stream(log, ReadOptions(**options))
     assert {chunk.schema for chunk in piped} == {whole.schema}
     assert sum(chunk.lost["city"].rows for chunk in piped) == whole.lost["city"].rows == 10
     np.testing.assert_array_equal(np.vstack([chunk.matrix for chunk in piped]), whole.matrix)

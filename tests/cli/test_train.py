@@ -13,6 +13,7 @@ from auctor.cli.main import main
 from auctor.cli.output import MANY_COLUMNS
 from auctor.evaluate.progress import COMPILING
 from auctor.saved import read_saved
+from auctor.tables import ReadOptions
 from tests.cli.commands import run
 
 pytestmark = pytest.mark.usefixtures("in_folder")
@@ -84,7 +85,7 @@ def test_fixed_strength_is_the_estimator(svm, svm_test, capsys):
         "train_rows": 240, "train_positives": int((table.labels == 1).sum()),
         "test_rows": 100, "test_positives": found["data"]["test_positives"], "n_columns": 12,
     }  # fmt: skip
-    test = auctor.tables.read_table(svm_test, schema=table.schema)
+    test = auctor.tables.read_table(svm_test, ReadOptions(schema=table.schema))
     assert found["test"]["score"] == pytest.approx(model.score(test.matrix, test.labels))
 
 
@@ -133,7 +134,7 @@ def test_evaluate_agrees_with_the_held_out_numbers(clicks, more_clicks, capsys):
 
 def test_scaling_is_folded_into_the_model(clicks, more_clicks, capsys):
     run_json(capsys, clicks, "--label", "clicked", *QUICK, "--test", more_clicks)
-    table = auctor.tables.read_table(clicks, label="clicked")
+    table = auctor.tables.read_table(clicks, ReadOptions(label="clicked"))
     X = np.asarray(table.matrix, dtype=float)
     flag = np.isin(X, (0.0, 1.0)).all(axis=0)
     assert flag.any()

@@ -25,7 +25,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
 from auctor.solvers import GaussianDiscriminant, Lbfgs, choose
-from auctor.tables import write_shards
+from auctor.tables import ReadOptions, write_shards
 
 RNG = np.random.default_rng(0)
 X = csr_array(random_sparse(400, 30, 0.2, random_state=0))
@@ -134,7 +134,7 @@ def test_files_become_shards(tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"{a},{b},{'yes' if a > b else 'no'}" for a, b in RNG.normal(size=(50, 2))]
     path.write_text("\n".join(["a,b,y", *lines]))
-    done = write_shards(path, tmp_path / "rows.shards", label="y", shard_bytes=200)
+    done = write_shards(path, tmp_path / "rows.shards", ReadOptions(label="y"), shard_bytes=200)
     assert done.rows == 50
     assert sorted(done.labels) == ["no", "yes"]
     data = open_shards(tmp_path / "rows.shards")
@@ -143,24 +143,26 @@ def test_files_become_shards(tmp_path):
     np.testing.assert_array_equal(data.target.y, wanted)
     assert open_shards(tmp_path / "rows.shards", positive="no").target.y[0] == -wanted[0]
     with pytest.raises(DataError, match="a new folder"):
-        write_shards(path, tmp_path / "rows.shards", label="y")
+        write_shards(path, tmp_path / "rows.shards", ReadOptions(label="y"))
 
 
 def test_tables_become_shards_and_nothing_half_written_stays(tmp_path):
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [1, 0]})
     for number, source in enumerate((frame, frame.to_arrow(), frame.lazy())):
-        write_shards(source, tmp_path / f"{number}.shards", label="y")
+        write_shards(source, tmp_path / f"{number}.shards", ReadOptions(label="y"))
         assert open_shards(tmp_path / f"{number}.shards").target.y.tolist() == [1.0, -1.0]
     with pytest.raises(DataError, match="columns of numbers"):
-        write_shards(frame.with_columns(c=polars.lit("x")), tmp_path / "bad.shards", label="y")
+        write_shards(
+            frame.with_columns(c=polars.lit("x")), tmp_path / "bad.shards", ReadOptions(label="y")
+        )
     assert not [one for one in tmp_path.iterdir() if one.name.startswith((".bad", "bad"))]
 
 
 def test_wider_rows_that_come_later_widen_all(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("+1 1:1\n-1 2:1\n+1 9:2\n")
-    write_shards(path, tmp_path / "rows.shards", shard_bytes=1, chunk_rows=1)
+    write_shards(path, tmp_path / "rows.shards", ReadOptions(chunk_rows=1), shard_bytes=1)
     assert open_shards(tmp_path / "rows.shards").n_columns == 9
 
 

@@ -16,8 +16,8 @@ from auctor.data.shard_writer import write_manifest, write_shard
 from auctor.data.sharded import check_entries
 from auctor.data.shards import shard_path
 from auctor.data.workers import MemoryWorkers
+from auctor.tables import ReadOptions, write_shards
 from auctor.tables import shards as writer
-from auctor.tables import write_shards
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
 def test_an_absent_label_is_refused(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(DataError, match="label"):
-        write_shards(tmp_path / "rows.csv", tmp_path / "rows.shards", label="z")
+        write_shards(tmp_path / "rows.csv", tmp_path / "rows.shards", ReadOptions(label="z"))
     assert not (tmp_path / "rows.shards").exists()
 
 

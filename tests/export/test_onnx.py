@@ -13,6 +13,7 @@ import auctor
 from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, losses, streaming
 from auctor.core.errors import MissingExtraError, ParameterError
 from auctor.lab import learners
+from auctor.tables import ReadOptions
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 6))
@@ -196,7 +197,11 @@ def test_a_table_with_its_encoder(dtype, missing, calibrate):
     runtime = pytest.importorskip("onnxruntime")
     table, y = raw_table()
     model = auctor.TableClassifier(
-        "f1", surrogate="logistic", strength=0.01, missing=missing, calibrate=calibrate
+        "f1",
+        reading=ReadOptions(missing=missing),
+        surrogate="logistic",
+        strength=0.01,
+        calibrate=calibrate,
     ).fit(table, y)
     assert model.pos_label_ == "bad"
     new = table.assign(job=np.where(table["job"] == "a", "a", "unseen"))
@@ -224,7 +229,10 @@ def test_a_table_whose_categories_are_hashed_is_refused():
     pytest.importorskip("onnx")
     table, y = raw_table()
     model = auctor.TableClassifier(
-        "auc", surrogate="logistic", strength=0.01, categorical="hash", buckets=8
+        "auc",
+        reading=ReadOptions(categorical="hash", buckets=8),
+        surrogate="logistic",
+        strength=0.01,
     ).fit(table, y)
     with pytest.raises(ParameterError, match="categorical='one_hot'"):
         auctor.to_onnx(model)

@@ -10,7 +10,7 @@ import auctor
 from auctor import AdditiveClassifier, LinearRegressor, MetricClassifier, TableClassifier
 from auctor.cli.main import main
 from auctor.core.errors import ParameterError
-from auctor.tables import Schema
+from auctor.tables import ReadOptions, Schema
 
 rng = np.random.default_rng(0)
 N = 300
@@ -69,7 +69,9 @@ def test_a_table(kind, calibrate, positive):
 
 def test_categories_that_are_new_or_filled_in():
     frame, y = customers()
-    model = TableClassifier("auc", strength=0.01, missing="most_frequent").fit(frame, y)
+    model = TableClassifier("auc", reading=ReadOptions(missing="most_frequent"), strength=0.01).fit(
+        frame, y
+    )
     new = frame.assign(**{"the city": ["Bonn", None, *frame["the city"][2:]]})
     check(model, new, answer(auctor.to_sql(model), new), model.pos_label_)
 
@@ -77,7 +79,9 @@ def test_categories_that_are_new_or_filled_in():
 def test_missing_values_that_the_model_refuses_are_null():
     frame, y = customers()
     frame = frame[["day"]]
-    model = TableClassifier("auc", strength=0.01, missing="refuse").fit(frame, y)
+    model = TableClassifier("auc", reading=ReadOptions(missing="refuse"), strength=0.01).fit(
+        frame, y
+    )
     found = answer(auctor.to_sql(model), frame.assign(day=[None, *frame["day"][1:]]))
     assert found.loc[0, ["score", "predicted"]].isna().all()
     assert found["score"][1:].notna().all()
@@ -143,7 +147,11 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
 def test_what_is_refused(tmp_path):
     frame, y = customers()
     with pytest.raises(ParameterError, match="hashed categories in 'the city'"):
-        auctor.to_sql(TableClassifier("auc", strength=0.1, categorical="hash").fit(frame, y))
+        auctor.to_sql(
+            TableClassifier("auc", reading=ReadOptions(categorical="hash"), strength=0.1).fit(
+                frame, y
+            )
+        )
     named = pd.DataFrame({"Score": frame["day"]})
     with pytest.raises(ParameterError, match="Rename the column before training"):
         auctor.to_sql(TableClassifier("auc", strength=0.1).fit(named, y))

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from auctor import DataWarning, MetricClassifier, MetricClassifierCV, TableClassifier, load, save
 from auctor.core.errors import AuctorError, DataError, ParameterError
+from auctor.tables import ReadOptions
 
 QUICK = {"strength": 1e-2, "surrogate": "logistic"}
 
@@ -121,8 +122,12 @@ def test_scikit_learn_tools_take_it(table):
     assert search.best_score_ == max(alone) > 0.75
     weight = np.where(y == "bad", 2.0, 1.0)
     twice = pd.concat([table, table[y == "bad"]])
-    weighted = TableClassifier("log_loss", **QUICK, missing="zero", tol=1e-9).fit(X, y, weight)
-    repeated = TableClassifier("log_loss", **QUICK, missing="zero", tol=1e-9).fit(twice, "risk")
+    weighted = TableClassifier(
+        "log_loss", reading=ReadOptions(missing="zero"), **QUICK, tol=1e-9
+    ).fit(X, y, weight)
+    repeated = TableClassifier(
+        "log_loss", reading=ReadOptions(missing="zero"), **QUICK, tol=1e-9
+    ).fit(twice, "risk")
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-8)
 
 
@@ -184,18 +189,18 @@ def test_tables_that_cannot_be_fitted(table, change, words):
         ({"pos_label": "ugly"}, "pos_label"),
         ({"model": "cubic"}, "model"),
         ({"strength": "much"}, "strength"),
-        ({"missing": "guess"}, "missing"),
-        ({"categorical": "dummy"}, "categorical"),
+        ({"missing": "mean"}, "unexpected keyword argument 'missing'"),
+        ({"reading": {"drop": ["age"]}}, "reading"),
     ],
 )
 def test_parameters_that_are_refused(table, params, words):
-    with pytest.raises(ParameterError, match=words):
+    with pytest.raises((ParameterError, TypeError), match=words):
         TableClassifier("auc", **QUICK | params).fit(table, "risk")
 
 
 def test_missing_values_can_be_refused(table):
     with pytest.raises(DataError, match="'age'"):
-        TableClassifier("auc", **QUICK, missing="refuse").fit(table, "risk")
+        TableClassifier("auc", reading=ReadOptions(missing="refuse"), **QUICK).fit(table, "risk")
 
 
 def test_a_column_without_any_value_is_left_out(table):
@@ -234,14 +239,18 @@ def test_notes_name_what_is_probably_not_meant():
             "bought": label,
         }
     )
-    with pytest.warns(DataWarning, match=r"keeps 'after'.*Pass drop=\['after'\] unless"):
+    with pytest.warns(
+        DataWarning, match=r"keeps 'after'.*Pass ReadOptions\(drop=\['after'\]\) unless"
+    ):
         plain = TableClassifier("auc", strength=0.1).fit(table, "bought")
     said = " ".join(plain.notes_)
     for column in ("id", "name", "paid", "after"):
         assert repr(column) in said
     assert "'age'" not in said
     settled = TableClassifier(
-        "auc", strength=0.1, drop=["id", "after"], as_category="name", as_number=["paid"]
+        "auc",
+        reading=ReadOptions(drop=["id", "after"], as_category="name", as_number=["paid"]),
+        strength=0.1,
     ).fit(table, "bought")
     assert settled.notes_ == []
     assert settled.get_feature_names_out()[-2:].tolist() == ["paid", "age"]
@@ -264,8 +273,58 @@ def test_decimal_commas_of_a_table_are_read_when_asked():
     as_text = TableClassifier("auc", strength=0.1).fit(table, "bought")
     (said,) = as_text.notes_
     assert "'width'" in said
-    assert said.endswith("Pass decimal=',' to read them.")
-    model = TableClassifier("auc", strength=0.1, decimal=",").fit(table, "bought")
+    assert said.endswith("Pass ReadOptions(decimal=',') to read them.")
+    model = TableClassifier("auc", reading=ReadOptions(decimal=","), strength=0.1).fit(
+        table, "bought"
+    )
     assert model.encode(table)[:, 0].tolist() == width.tolist()
-    with pytest.raises(DataError, match=r"got '5,5'. Pass decimal=',' if that is"):
-        model.set_params(decimal=".").predict(pd.DataFrame({"width": ["5,5"]}))
+    with pytest.raises(
+        DataError,
+        match=r"got '5,5' .* the table\. Pass ReadOptions\(decimal=','\) if",
+    ):
+        model.set_params(reading=ReadOptions()).predict(pd.DataFrame({"width": ["5,5"]}))
+
+
+def test_tables_of_the_arrow_stream_protocol(table):
+    duckdb = pytest.importorskip("duckdb")
+    pa = pytest.importorskip("pyarrow")
+    expected = TableClassifier("auc", **QUICK).fit(table, "risk")
+    arrow = pa.table(table)
+
+    class Stream:
+        """What any library offers whose tables speak the protocol."""
+
+        columns = tuple(arrow.column_names)
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return arrow.__arrow_c_stream__(requested_schema)
+
+    for other in (duckdb.sql("select * from arrow"), Stream(), arrow):
+        model = TableClassifier("auc", **QUICK).fit(other, "risk")
+        assert model.schema_ == expected.schema_
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-12)
+        np.testing.assert_array_equal(model.predict(other), expected.predict(table))
+
+
+def test_an_index_is_no_column_and_objects_are_text_or_numbers():
+    n = 40
+    frame = pd.DataFrame(
+        {
+            "count": pd.array([*range(n - 1), None], dtype="Int64"),
+            "mixed": [1, "a", 2.0, True] * (n // 4),
+            "whole": np.array([*range(n - 1), None], dtype=object),
+            "wait": pd.to_timedelta(range(n), unit="h"),
+            "when": pd.date_range("2024-01-01", periods=n, tz="Europe/Rome"),
+        },
+        index=range(100, 100 + n),
+    )
+    y = np.arange(n) % 3 == 0
+    model = TableClassifier("auc", **QUICK).fit(frame, y)
+    names = ["count", "mixed=1", "mixed=2", "mixed=a", "mixed=true", "whole", "wait", "when"]
+    assert model.get_feature_names_out().tolist() == names
+    rows = model.encode(frame)
+    rows = rows.toarray() if hasattr(rows, "toarray") else rows
+    np.testing.assert_allclose(rows[:2, 6], [0, 1 / 24])
+    np.testing.assert_allclose(rows[:2, 7], [19722 + 23 / 24, 19723 + 23 / 24])
+    with pytest.raises(TypeError, match="columns of numbers, text or dates; got dict in 'mixed'"):
+        model.predict(frame.assign(mixed=[{}] * n))

@@ -11,7 +11,7 @@ from auctor.core.archive import write_archive
 from auctor.core.errors import AuctorError, DataError
 from auctor.streaming import learn, load_checkpoint
 from auctor.streaming.checkpoint import read_checkpoint
-from auctor.tables import open_stream
+from auctor.tables import ReadOptions, open_stream
 
 ROWS = 90
 
@@ -40,7 +40,7 @@ def kept(rows, tmp_path):
 
 def go_on(source, kept, **options):
     learner = StreamingAUC(grow=True)
-    learn(learner, open_stream(source, **options), checkpoint=kept, resume=True)
+    learn(learner, open_stream(source, ReadOptions(**options)), checkpoint=kept, resume=True)
     return learner
 
 
@@ -77,7 +77,9 @@ def test_another_label(kept, tmp_path):
 
 def test_labels_of_a_table_without_names(tmp_path):
     rows, kept = table(tmp_path / "rows.csv", None, (2, 1, 2)), tmp_path / "kept"
-    learn(StreamingAUC(grow=True), open_stream(rows, label=0), checkpoint=kept, limit=50)
+    learn(
+        StreamingAUC(grow=True), open_stream(rows, ReadOptions(label=0)), checkpoint=kept, limit=50
+    )
     assert read_checkpoint(kept)[0]["label"] == "column_1"
     with pytest.raises(DataError, match="column 'column_1'; got column 'column_3'"):
         go_on(rows, kept, label=-1)

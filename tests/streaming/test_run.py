@@ -18,7 +18,7 @@ from auctor.lab.learners import Oam, Spam
 from auctor.streaming import learn, load_checkpoint
 from auctor.streaming.checkpoint import read_checkpoint
 from auctor.streaming.registry import learners
-from auctor.tables import open_stream
+from auctor.tables import ReadOptions, open_stream
 
 
 def make_rows(n=500, d=12, seed=0):
@@ -75,7 +75,7 @@ def test_a_stream_is_learned_as_its_rows_are(make, path):
 )
 def test_resuming_is_as_if_nothing_had_happened(make, chunk_rows, stop, path, tmp_path):
     def source():
-        return open_stream(path, chunk_rows=chunk_rows, n_features=12)
+        return open_stream(path, ReadOptions(chunk_rows=chunk_rows, n_features=12))
 
     whole = make()
     learn(whole, source())
@@ -94,7 +94,7 @@ def test_resuming_is_as_if_nothing_had_happened(make, chunk_rows, stop, path, tm
 @pytest.mark.parametrize("kind", learners().values(), ids=learners())
 def test_every_learner_resumes(kind, path, tmp_path):
     def source():
-        return open_stream(path, chunk_rows=37, n_features=12)
+        return open_stream(path, ReadOptions(chunk_rows=37, n_features=12))
 
     whole, learner, kept = kind(random_state=1), kind(random_state=1), tmp_path / "kept"
     learn(whole, source())
@@ -113,7 +113,7 @@ def test_resuming_while_columns_are_added(make, stop, tmp_path):
     dump_svmlight_file(sparse.csr_matrix(X), y, path, zero_based=False)
 
     def source():
-        return open_stream(path, chunk_rows=60)
+        return open_stream(path, ReadOptions(chunk_rows=60))
 
     whole, learner = make(), make()
     learn(whole, source(), every=100)
@@ -130,15 +130,21 @@ def test_checkpoints_are_made_exactly_every_so_many_rows(chunk_rows, path, tmp_p
         "auctor.streaming.run.save_checkpoint",
         lambda place, learner, row, label: saved.append((row, learner.rows_seen_)),
     )
-    learn(Spam(grow=True), open_stream(path, chunk_rows=chunk_rows), checkpoint=tmp_path / "c",
-          every=120)  # fmt: skip
+    learn(
+        Spam(grow=True),
+        open_stream(path, ReadOptions(chunk_rows=chunk_rows)),
+        checkpoint=tmp_path / "c",
+        every=120,
+    )
     assert saved == [(row, row) for row in (120, 240, 360, 480, 500)]
 
 
 def test_progress_and_limit(path):
     told = []
     learner = StreamingAUC(grow=True)
-    done = learn(learner, open_stream(path, chunk_rows=90), limit=200, progress=told.append)
+    done = learn(
+        learner, open_stream(path, ReadOptions(chunk_rows=90)), limit=200, progress=told.append
+    )
     assert [progress.rows for progress in told] == [90, 180, 200]
     assert done.rows == learner.rows_seen_ == 200
     assert done.auc == learner.auc_
@@ -156,13 +162,13 @@ def test_a_limit_asks_for_no_more_than_it_needs():
 KILLED = textwrap.dedent(
     """
     import sys, time
-    from auctor.tables import open_stream
+    from auctor.tables import ReadOptions, open_stream
     from auctor.lab.learners import Oam
     from auctor.streaming import learn
     from auctor.streaming.checkpoint import read_checkpoint
 
     def slow():
-        for chunk in open_stream(sys.argv[1], chunk_rows=13, n_features=12):
+        for chunk in open_stream(sys.argv[1], ReadOptions(chunk_rows=13, n_features=12)):
             time.sleep(0.01)
             yield chunk
 
@@ -182,7 +188,7 @@ def wait_for(path, process):
 @pytest.mark.slow  # a process; resuming is tested without one
 def test_kill_in_the_middle(path, tmp_path):
     whole = Oam(random_state=1)
-    learn(whole, open_stream(path, n_features=12))
+    learn(whole, open_stream(path, ReadOptions(n_features=12)))
     kept = tmp_path / "kept"
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path), str(kept)], stderr=subprocess.PIPE, text=True
@@ -196,8 +202,13 @@ def test_kill_in_the_middle(path, tmp_path):
     assert meta["row"] % 20 == 0 or meta["row"] == 500
     (tmp_path / ".kept.99999.tmp").write_bytes(b"half")
     learner = Oam(random_state=1)
-    done = learn(learner, open_stream(path, chunk_rows=50, n_features=12), checkpoint=kept,
-                 every=20, resume=True)  # fmt: skip
+    done = learn(
+        learner,
+        open_stream(path, ReadOptions(chunk_rows=50, n_features=12)),
+        checkpoint=kept,
+        every=20,
+        resume=True,
+    )
     assert done.rows == 500
     assert same(learner, whole)
     assert sorted(os.listdir(tmp_path)) == ["kept", "rows.svm"]
@@ -207,7 +218,7 @@ def test_an_interrupt_keeps_what_was_learned(path, tmp_path):
     kept = tmp_path / "kept"
 
     def interrupted():
-        for chunk in open_stream(path, chunk_rows=60):
+        for chunk in open_stream(path, ReadOptions(chunk_rows=60)):
             if chunk.first_row == 180:
                 os.kill(os.getpid(), signal.SIGINT)
             yield chunk
@@ -230,7 +241,7 @@ def test_an_interrupt_waits_for_the_rows_in_hand(path, tmp_path, monkeypatch):
 
     monkeypatch.setattr(learner, "_learn", slow)
     with pytest.raises(KeyboardInterrupt):
-        learn(learner, open_stream(path, chunk_rows=60), checkpoint=tmp_path / "kept")
+        learn(learner, open_stream(path, ReadOptions(chunk_rows=60)), checkpoint=tmp_path / "kept")
     other = Spam(grow=True)
     assert load_checkpoint(tmp_path / "kept", other) == 60
     assert same(learner, other)
@@ -240,7 +251,11 @@ def test_a_bad_line_keeps_what_was_learned(path, tmp_path):
     with open(path, "a") as file:
         file.write("oops\n")
     with pytest.raises(DataError, match="line 50"):
-        learn(Spam(grow=True), open_stream(path, chunk_rows=60), checkpoint=tmp_path / "kept")
+        learn(
+            Spam(grow=True),
+            open_stream(path, ReadOptions(chunk_rows=60)),
+            checkpoint=tmp_path / "kept",
+        )
     assert load_checkpoint(tmp_path / "kept", Spam(grow=True)) == 480
 
 
@@ -310,12 +325,12 @@ def test_new_columns_grow_or_are_refused(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n-1 2:1\n1 9:1\n")
     learner = Spam(grow=True)
-    learn(learner, open_stream(path, chunk_rows=1))
+    learn(learner, open_stream(path, ReadOptions(chunk_rows=1)))
     assert learner.n_features_in_ == 9
     with pytest.raises(DataError, match="grow=True"):
-        learn(Spam(), open_stream(path, chunk_rows=1))
+        learn(Spam(), open_stream(path, ReadOptions(chunk_rows=1)))
     with pytest.raises(DataError, match="line 3"):
-        learn(Spam(), open_stream(path, n_features=4))
+        learn(Spam(), open_stream(path, ReadOptions(n_features=4)))
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 1000])
@@ -323,10 +338,10 @@ def test_missing_values_are_skipped_or_refused(chunk_rows, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n,1,0\n1,2,0\n3,4,1\n5,inf,1\n7,8,\n9,1,1\n")
     learner = Spam(missing="skip")
-    done = learn(learner, open_stream(path, chunk_rows=chunk_rows))
+    done = learn(learner, open_stream(path, ReadOptions(chunk_rows=chunk_rows)))
     assert (done.rows, done.skipped_rows, learner.rows_seen_) == (6, 3, 3)
     with pytest.raises(DataError, match="NaN"):
-        learn(Spam(), open_stream(path, chunk_rows=chunk_rows))
+        learn(Spam(), open_stream(path, ReadOptions(chunk_rows=chunk_rows)))
 
 
 @pytest.mark.parametrize("later", [["yes", "no"], [2, 0], [0.5, 1.0]])

@@ -8,14 +8,14 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import DataError
-from auctor.tables import read_table
+from auctor.tables import ReadOptions, read_table
 
 TEXT = b"age,city,bought,member\n31,Oslo,1,true\n45,Rome,0,false\n28,Oslo,1,true\n"
 
 
-def csv(text, **options):
+def csv(text, dtype=None, **options):
     data = text if isinstance(text, bytes) else text.encode()
-    return read_table(io.BytesIO(data), "csv", **options)
+    return read_table(io.BytesIO(data), ReadOptions(format="csv", **options), dtype=dtype)
 
 
 def dense(matrix):

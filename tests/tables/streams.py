@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import DataError
-from auctor.tables import open_stream
+from auctor.tables import ReadOptions, open_stream
 
 
 def gather(source, format="auto", **options):
     """All rows of a stream as one matrix and its labels."""
-    chunks = list(open_stream(source, format, **options))
+    chunks = list(open_stream(source, ReadOptions(format=format, **options)))
     firsts = np.cumsum([0] + [chunk.n_rows for chunk in chunks])
     assert [chunk.first_row for chunk in chunks] == firsts[:-1].tolist()
     width = max(chunk.matrix.shape[1] for chunk in chunks)
@@ -29,5 +29,5 @@ def svm(*lines):
 
 def refusal(source, **options):
     with pytest.raises(DataError) as caught:
-        list(open_stream(source, **options))
+        list(open_stream(source, ReadOptions(**options)))
     return str(caught.value)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from auctor.core.errors import DataError, DataWarning
-from auctor.tables import Column, read_table
+from auctor.tables import Column, ReadOptions, read_table
 from auctor.tables.amounts import amount
 from auctor.tables.lost import Lost, lost_warnings
 
@@ -45,7 +45,9 @@ def read(name, **options):
     values, label = column(name)
     lines = [f"{v},{k % 7},{y}" for k, (v, y) in enumerate(zip(values, label, strict=True))]
     text = "\n".join([f"{name},other,label", *lines])
-    return read_table(io.BytesIO(text.encode()), "csv", missing="auto", **options)
+    return read_table(
+        io.BytesIO(text.encode()), ReadOptions(format="csv", missing="auto", **options)
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,11 +86,13 @@ def test_nothing_is_said_of_ordinary_columns(name):
 def test_labels_that_differ_in_case_only_are_named():
     text = "age,label\n" + "".join(f"{k % 9},{('yes', 'Yes', 'no')[k % 3]}\n" for k in range(60))
     with pytest.warns(DataWarning, match="'Yes' and 'yes' as two classes; only case differs"):
-        read_table(io.BytesIO(text.encode()), "csv", check=True)
+        read_table(io.BytesIO(text.encode()), ReadOptions(format="csv", check=True))
 
 
 def test_bars_between_fields_are_found():
-    table = read_table(io.BytesIO(b"age|city|label\n1|Oslo|0\n2|Rome|1\n"), "csv")
+    table = read_table(
+        io.BytesIO(b"age|city|label\n1|Oslo|0\n2|Rome|1\n"), ReadOptions(format="csv")
+    )
     assert table.schema.feature_names == ("age", "city=Oslo", "city=Rome")
 
 
@@ -110,7 +114,7 @@ def test_text_that_differs_in_every_row_is_kept_when_asked():
 
 def test_as_category_keeps_leading_zeros():
     text = b"zip,label\n01234,0\n1234,1\n01234,1\n"
-    table = read_table(io.BytesIO(text), "csv", as_category=["zip"])
+    table = read_table(io.BytesIO(text), ReadOptions(format="csv", as_category=["zip"]))
     assert table.schema.feature_names == ("zip=01234", "zip=1234")
 
 
@@ -119,7 +123,8 @@ def test_as_number_reads_amounts():
     assert table.matrix[:3, 0].tolist() == [1200.5, 2200.5, 3200.5]
     assert table.schema.columns[0].kind == "amount"
     again = read_table(
-        io.BytesIO(b"price,other\n$9,1\n"), "csv", schema=table.schema, labelled=False
+        io.BytesIO(b"price,other\n$9,1\n"),
+        ReadOptions(format="csv", schema=table.schema, labelled=False),
     )
     assert again.matrix.tolist() == [[9.0, 1.0]]
 
@@ -141,7 +146,7 @@ def test_points_in_a_file_of_decimal_commas_are_named():
 def test_dates_that_may_have_the_month_first_name_both_patterns():
     text = "sold,label\n" + "".join(f"0{k % 9 + 1}/02/2024,{k % 2}\n" for k in range(40))
     with pytest.warns(DataWarning, match="%d/%m/%Y.*or %m/%d/%Y if the month comes first"):
-        read_table(io.BytesIO(text.encode()), "csv", check=True)
+        read_table(io.BytesIO(text.encode()), ReadOptions(format="csv", check=True))
 
 
 def test_date_reads_by_its_pattern():
@@ -202,7 +207,9 @@ def test_unseen_categories_of_several_columns_are_one_sentence():
 
 @pytest.mark.parametrize("decimal", [".", ","])
 def test_points_between_thousands_need_more_than_the_decimal_sign(decimal):
-    with pytest.warns(DataWarning, match=r"'debt' .*decimal comma\. Pass as_number=\['debt'\]"):
+    with pytest.warns(
+        DataWarning, match=r"'debt' .*decimal comma\. Pass ReadOptions\(as_number=\['debt'\]\)"
+    ):
         read("debt", check=True, decimal=decimal)
 
 
@@ -213,7 +220,7 @@ def numbers(*parts):
     text = "\n".join(["n,label", *rows]).encode()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        read_table(io.BytesIO(text), "csv", check=True)
+        read_table(io.BytesIO(text), ReadOptions(format="csv", check=True))
     return " ".join(str(one.message) for one in caught)
 
 
@@ -253,4 +260,4 @@ def test_dates_in_several_forms_are_named(other):
     rows = [f"2024-03-{k % 28 + 1:02d},{k % 2}" for k in range(ROWS - 5)]
     text = "\n".join(["sold,label", *rows, *([f"{other},1"] * 5)]).encode()
     with pytest.warns(DataWarning, match=f"'2024-03-01' are dates, '{other}' is written otherwise"):
-        read_table(io.BytesIO(text), "csv", check=True)
+        read_table(io.BytesIO(text), ReadOptions(format="csv", check=True))

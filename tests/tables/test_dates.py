@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from auctor import DataWarning
-from auctor.tables import Schema, open_stream, read_table
+from auctor.tables import ReadOptions, Schema, open_stream, read_table
 from auctor.tables.dates import days
 
 TEXT = b"a,when,c,y\n1,2020-01-01,x,0\n,2020-02-01 12:00,,1\n3,,y,1\n9,2020-01-03,y,0\n"
@@ -34,7 +34,7 @@ def test_what_is_no_date(word):
 
 def read(text, **options):
     with pytest.warns(DataWarning) as said:
-        table = read_table(io.BytesIO(text), "csv", **options)
+        table = read_table(io.BytesIO(text), ReadOptions(format="csv", **options))
     return table, [str(one.message) for one in said]
 
 
@@ -59,15 +59,17 @@ def test_a_schema_with_dates_reads_other_files_and_survives_json():
     assert schema == table.schema
     other = b"c,when,a\nz,1970-01-02,5\n?,no date,nan\n"
     with pytest.warns(DataWarning, match="1 of 2 values of 'when' such as 'no date'"):
-        (chunk,) = open_stream(io.BytesIO(other), "csv", schema=schema, labelled=False)
+        (chunk,) = open_stream(
+            io.BytesIO(other), ReadOptions(format="csv", schema=schema, labelled=False)
+        )
     assert chunk.matrix.tolist() == [[5.0, 1.0, 0.0, 0.0], [3.0, 18264.0, 0.0, 0.0]]
-    again = read_table(io.BytesIO(TEXT), "csv", schema=schema)
+    again = read_table(io.BytesIO(TEXT), ReadOptions(format="csv", schema=schema))
     np.testing.assert_array_equal(again.matrix, table.matrix)
     assert again.summary[1].kind == "date"
 
 
 def test_a_column_with_one_word_that_is_no_date_is_text():
-    table = read_table(io.BytesIO(b"when,y\n2020-01-01,0\nsoon,1\n"), "csv")
+    table = read_table(io.BytesIO(b"when,y\n2020-01-01,0\nsoon,1\n"), ReadOptions(format="csv"))
     assert table.schema.columns[0].kind == "category"
 
 

@@ -103,15 +103,21 @@ def test_labels_by_name_or_position(label, header, found):
 def test_a_schema_names_its_label():
     """A label that the schema calls 1 is no position in a file without it."""
     schema = Schema.of([Column("a", "number"), Column("b", "number")], "1")
-    chunk = next(open_stream(io.BytesIO(b"b,a\n1,2\n"), "csv", schema=schema, labelled=False))
+    chunk = next(
+        open_stream(
+            io.BytesIO(b"b,a\n1,2\n"), ReadOptions(format="csv", schema=schema, labelled=False)
+        )
+    )
     assert chunk.matrix.tolist() == [[2, 1]]
     assert chunk.label is None
-    chunk = next(open_stream(io.BytesIO(b"b,1,a\n1,7,2\n"), "csv", schema=schema))
+    chunk = next(
+        open_stream(io.BytesIO(b"b,1,a\n1,7,2\n"), ReadOptions(format="csv", schema=schema))
+    )
     assert (chunk.labels.tolist(), chunk.label) == ([7], "1")
 
 
 def test_chunks_say_label_and_first_index():
-    chunk = next(open_stream(io.BytesIO(b"a,y\n1,0\n2,1\n"), "csv"))
+    chunk = next(open_stream(io.BytesIO(b"a,y\n1,0\n2,1\n"), ReadOptions(format="csv")))
     assert (chunk.label, chunk.first_index) == ("y", None)
     assert chunk.part(1, 2).label == "y"
     for text, first in ((b"1 0:1\n", 0), (b"1 1:1\n", 1)):
@@ -193,7 +199,11 @@ def test_several_files_have_the_same_columns(tmp_path):
 def test_line_ends_between_quotes_are_text(end, block, chunk_rows, monkeypatch):
     monkeypatch.setattr(base, "READ_BYTES", block)
     text = f'a,"two{end}lines",y{end}1,2,"no{end}no"{end}3,4,"say ""hi"", you{end}"{end}'
-    chunks = list(open_stream(io.BytesIO(text.encode()), "csv", label="y", chunk_rows=chunk_rows))
+    chunks = list(
+        open_stream(
+            io.BytesIO(text.encode()), ReadOptions(format="csv", label="y", chunk_rows=chunk_rows)
+        )
+    )
     assert chunks[0].columns == ("a", f"two{end}lines")
     assert np.vstack([chunk.matrix for chunk in chunks]).tolist() == [[1, 2], [3, 4]]
     labels = [label for chunk in chunks for label in chunk.labels.tolist()]
@@ -204,11 +214,11 @@ def test_line_ends_between_quotes_are_text(end, block, chunk_rows, monkeypatch):
 def test_carriage_returns_between_quotes_are_text_and_end_lines_elsewhere(block, monkeypatch):
     monkeypatch.setattr(base, "READ_BYTES", block)
     text = b'w,y\r"one\rtwo",0\r"one\ntwo",1\r\n"a\r\nb",1\n'
-    table = read_table(io.BytesIO(text), "csv")
+    table = read_table(io.BytesIO(text), ReadOptions(format="csv"))
     assert table.schema.columns[0].levels == ("a\r\nb", "one\ntwo", "one\rtwo")
     assert table.labels.tolist() == [0, 1, 1]
     with pytest.raises(DataError, match="got 1 in BytesIO, line 8"):
-        read_table(io.BytesIO(text + b"bad\n"), "csv")
+        read_table(io.BytesIO(text + b"bad\n"), ReadOptions(format="csv"))
 
 
 @pytest.mark.parametrize("block", [4, base.READ_BYTES])
@@ -252,7 +262,7 @@ def test_decimal_commas():
         gather(io.BytesIO(quoted), "csv", decimal=",")[0], [[1.5, 2], [-3.5, np.nan]]
     )
     with pytest.raises(ParameterError, match="decimal"):
-        open_stream(io.BytesIO(b""), "csv", decimal="'")
+        open_stream(io.BytesIO(b""), ReadOptions(format="csv", decimal="'"))
 
 
 def test_text_of_another_encoding_names_its_line():
@@ -267,7 +277,7 @@ def test_text_of_another_encoding_names_its_line():
 def test_csv_needs_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r'pyarrow.*pip install "auctor\[cli\]"'):
-        list(open_stream(io.BytesIO(b"a,y\n1,0\n"), "csv"))
+        list(open_stream(io.BytesIO(b"a,y\n1,0\n"), ReadOptions(format="csv")))
 
 
 def test_a_stream_does_not_hold_the_file(tmp_path):
@@ -279,7 +289,7 @@ def test_a_stream_does_not_hold_the_file(tmp_path):
             file.write("1.25,word and word and word,1\n" * 10_000)
     schema = Schema.of([Column("a", "number")], "y")
     tracemalloc.start()
-    rows = sum(chunk.n_rows for chunk in open_stream(path, schema=schema))
+    rows = sum(chunk.n_rows for chunk in open_stream(path, ReadOptions(schema=schema)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert rows == 600_000

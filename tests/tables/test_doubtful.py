@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import DataError, DataWarning
-from auctor.tables import open_stream, read_table
+from auctor.tables import ReadOptions, open_stream, read_table
 from auctor.tables.convert import convert
 from tests.tables.reading import TEXT, csv, dense, refusal, written
 
@@ -50,25 +50,37 @@ def test_integers_beyond_what_a_float_holds():
     csv(f"a,y\n{2**53},0\n1e400,1\n-inf,1\n{-(2**53)},1\n")
 
 
+CSV = ReadOptions(format="csv")
+
+
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**60) - 1])
 def test_labels_that_floats_would_merge_are_refused(number, tmp_path):
     other = number - 1
     text = f"a,y\n1,7\n2,{number}\n3,{other}\n".encode()
     for read in (read_table, lambda *source: list(open_stream(*source))):
         with pytest.raises(DataError, match=f"labels below 2.53, .*{number} in BytesIO, line 3"):
-            read(io.BytesIO(text), "csv")
+            read(io.BytesIO(text), CSV)
         with pytest.raises(DataError, match=f"labels below 2.53, .*'{number}' in BytesIO, line 2"):
-            read(io.BytesIO(f"1 1:1\n{number} 1:2\n{other} 1:3\n".encode()), "svmlight")
+            read(
+                io.BytesIO(f"1 1:1\n{number} 1:2\n{other} 1:3\n".encode()),
+                ReadOptions(format="svmlight"),
+            )
         words = text.replace(b"1,7", b"1,id").replace(str(number).encode(), b"a")
         with pytest.raises(DataError):
-            read(io.BytesIO(words), "csv")
+            read(io.BytesIO(words), CSV)
     text = text.replace(b"1,7\n", b"")
     spelt = text.replace(str(number).encode(), b"n%d" % number).replace(
         str(other).encode(), b"n%d" % other
     )
-    assert read_table(io.BytesIO(spelt), "csv").labels.tolist() == [f"n{number}", f"n{other}"]
+    assert read_table(io.BytesIO(spelt), ReadOptions(format="csv")).labels.tolist() == [
+        f"n{number}",
+        f"n{other}",
+    ]
     # Labels that nobody needs are not looked at.
-    assert read_table(io.BytesIO(text), "csv", labelled=False).matrix.shape == (2, 1)
+    assert read_table(io.BytesIO(text), ReadOptions(format="csv", labelled=False)).matrix.shape == (
+        2,
+        1,
+    )
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [number, other, 0]})
     frame.to_parquet(tmp_path / "rows.parquet")
     assert read_table(tmp_path / "rows.parquet").labels.tolist() == [number, other, 0]
@@ -108,7 +120,7 @@ def test_line_ends_between_quotes_are_kept():
 
 def test_warnings_point_to_the_caller(tmp_path):
     with pytest.warns(DataWarning, match="leaves out") as caught:
-        read_table(io.BytesIO(b"a,b,y\n1,,0\n2,NA,1\n"), "csv")
+        read_table(io.BytesIO(b"a,b,y\n1,,0\n2,NA,1\n"), ReadOptions(format="csv"))
     assert caught[0].filename == __file__
     (tmp_path / "rows.csv").write_text("a,b,y\n1,,0\n2,NA,1\n")
     with pytest.warns(DataWarning, match="leaves out") as caught:
@@ -124,18 +136,18 @@ def test_files_of_other_programs_are_named(name, tmp_path):
         with pytest.raises(DataError, match="Save the table as CSV"):
             read(path)
     path.write_bytes(TEXT)
-    assert read_table(path, "csv", label="bought").matrix.shape == (3, 4)
+    assert read_table(path, ReadOptions(format="csv", label="bought")).matrix.shape == (3, 4)
 
 
 def test_carriage_returns_end_lines():
     rows = b"n,class,w\n1,u,3\n2,v,4\n"
-    wanted = read_table(io.BytesIO(rows), "csv")
+    wanted = read_table(io.BytesIO(rows), ReadOptions(format="csv"))
     for ends in (b"\r", b"\r\n"):
-        found = read_table(io.BytesIO(rows.replace(b"\n", ends)), "csv")
+        found = read_table(io.BytesIO(rows.replace(b"\n", ends)), ReadOptions(format="csv"))
         assert np.array_equal(found.matrix, wanted.matrix)
         assert found.labels.tolist() == ["u", "v"]
     with pytest.raises(DataError, match=r"needs 3 fields in each line; got 1 in .*line 3"):
-        read_table(io.BytesIO(b"n,class,w\r\n1,u,3\rx\r\n"), "csv")
+        read_table(io.BytesIO(b"n,class,w\r\n1,u,3\rx\r\n"), ReadOptions(format="csv"))
 
 
 @pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "\ufeffSEP=; \n\n"])
@@ -155,5 +167,5 @@ def test_a_given_delimiter_overrides_the_line_of_excel():
 
 
 def test_text_of_windows_is_refused_with_the_command_that_converts_it():
-    said = refusal("a,y\n5 €,1\n".encode())
+    said = refusal("a,y\n5 €,1\n".encode("cp1252"))
     assert "iconv -f cp1252 -t utf-8" in said  # in latin1 the sign of the euro does not exist

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import DataError, DataWarning, ParameterError
-from auctor.tables import open_stream, read_table
+from auctor.tables import ReadOptions, open_stream, read_table
 from tests.tables.reading import TEXT, csv, dense, refusal
 
 
@@ -17,20 +17,20 @@ def test_svmlight():
     assert table.matrix.toarray().tolist() == [[0.5, 0, 2], [0, 1, 0]]
     assert table.labels.tolist() == [1, 0]
     assert (table.schema.columns, table.schema.n_features, table.summary) == ((), 3, ())
-    wider = read_table(io.BytesIO(b"1 1:1 9:9\n"), schema=table.schema)
+    wider = read_table(io.BytesIO(b"1 1:1 9:9\n"), ReadOptions(schema=table.schema))
     assert wider.matrix.toarray().tolist() == [[1, 0, 0]]
-    narrow = read_table(io.BytesIO(b"1 1:1\n"), schema=table.schema)
+    narrow = read_table(io.BytesIO(b"1 1:1\n"), ReadOptions(schema=table.schema))
     assert narrow.matrix.shape == (1, 3)
-    (chunk,) = open_stream(io.BytesIO(b"1 1:1 9:9\n"), schema=table.schema)
+    (chunk,) = open_stream(io.BytesIO(b"1 1:1 9:9\n"), ReadOptions(schema=table.schema))
     assert chunk.matrix.toarray().tolist() == [[1, 0, 0]]
 
 
 def test_svmlight_counts_as_the_training_file_did():
     schema = read_table(io.BytesIO(b"1 0:1 2:1\n")).schema
-    assert read_table(io.BytesIO(b"1 1:7\n"), schema=schema).matrix.toarray().tolist() == [
-        [0, 7, 0]
-    ]
-    (chunk,) = open_stream(io.BytesIO(b"1 1:7\n"), schema=schema)
+    assert read_table(
+        io.BytesIO(b"1 1:7\n"), ReadOptions(schema=schema)
+    ).matrix.toarray().tolist() == [[0, 7, 0]]
+    (chunk,) = open_stream(io.BytesIO(b"1 1:7\n"), ReadOptions(schema=schema))
     assert chunk.matrix.toarray().tolist() == [[0, 7, 0]]
 
 
@@ -39,23 +39,23 @@ def test_svmlight_with_missing_values():
     with pytest.raises(DataError, match="2 missing in '1'"):
         read_table(io.BytesIO(text))
     with pytest.raises(DataError, match="missing='zero'"):
-        read_table(io.BytesIO(text), missing="mean")
-    table = read_table(io.BytesIO(text), missing="zero")
+        read_table(io.BytesIO(text), ReadOptions(missing="mean"))
+    table = read_table(io.BytesIO(text), ReadOptions(missing="zero"))
     assert table.matrix.toarray().tolist() == [[0, 1], [0, 3]]
 
 
 def test_rows_without_names_where_names_are_needed(tmp_path):
     schema = csv(TEXT, label="bought").schema
     with pytest.raises(DataError, match="named columns"):
-        read_table(io.BytesIO(b"1 1:1\n"), schema=schema)
+        read_table(io.BytesIO(b"1 1:1\n"), ReadOptions(schema=schema))
     with pytest.raises(DataError, match="named columns"):
-        list(open_stream(io.BytesIO(b"1 1:1\n"), schema=schema))
+        list(open_stream(io.BytesIO(b"1 1:1\n"), ReadOptions(schema=schema)))
     path = tmp_path / "rows.npy"
     np.save(path, np.ones((2, 5)))
     with pytest.raises(DataError, match="age"):
-        read_table(path, schema=schema, label=4)
+        read_table(path, ReadOptions(schema=schema, label=4))
     with pytest.raises(ParameterError, match="columns"):
-        read_table(io.BytesIO(b"1 1:1\n"), columns=["a"])
+        read_table(io.BytesIO(b"1 1:1\n"), ReadOptions(columns=["a"]))
 
 
 def test_columns_by_position_where_there_are_no_names(tmp_path):
@@ -63,9 +63,11 @@ def test_columns_by_position_where_there_are_no_names(tmp_path):
     assert csv("y,a,b\n1,2,3\n", schema=schema).matrix.tolist() == [[2, 3]]
     assert "2 columns" in refusal("y,a\n1,2\n", schema=schema)
     named = csv("y,a,b\n1,2,3\n").schema
-    assert read_table(io.BytesIO(b"1 2:5\n"), schema=named).matrix.toarray().tolist() == [[0, 5]]
+    assert read_table(
+        io.BytesIO(b"1 2:5\n"), ReadOptions(schema=named)
+    ).matrix.toarray().tolist() == [[0, 5]]
     np.save(tmp_path / "rows.npy", [[2.0, 3.0]])
-    again = read_table(tmp_path / "rows.npy", schema=named, labelled=False)
+    again = read_table(tmp_path / "rows.npy", ReadOptions(schema=named, labelled=False))
     assert again.matrix.tolist() == [[2, 3]]
 
 
@@ -77,15 +79,15 @@ def test_npy(order, as_file, tmp_path):
     path = tmp_path / "rows.npy"
     np.save(path, X)
     source = io.BytesIO(path.read_bytes()) if as_file else path
-    table = read_table(source, "npy")
+    table = read_table(source, ReadOptions(format="npy"))
     np.testing.assert_array_equal(table.matrix, X[:, :3])
     np.testing.assert_array_equal(table.labels, X[:, 3])
-    first = read_table(path, label=0)
+    first = read_table(path, ReadOptions(label=0))
     np.testing.assert_array_equal(first.matrix, X[:, 1:])
     assert first.schema.label == "column_1"
-    chunks = list(open_stream(path, chunk_rows=7))
+    chunks = list(open_stream(path, ReadOptions(chunk_rows=7)))
     np.testing.assert_array_equal(np.vstack([chunk.matrix for chunk in chunks]), X[:, :3])
-    assert read_table(path, labelled=False).matrix.shape == (20, 4)
+    assert read_table(path, ReadOptions(labelled=False)).matrix.shape == (20, 4)
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
@@ -98,11 +100,11 @@ def test_npz(save, order, tmp_path):
     np.testing.assert_array_equal(table.matrix, X)
     assert table.labels.tolist() == ["a", "b", "a", "b"]
     assert table.schema.feature_names == ("u", "v", "w")
-    chunks = list(open_stream(path, chunk_rows=3))
+    chunks = list(open_stream(path, ReadOptions(chunk_rows=3)))
     np.testing.assert_array_equal(np.vstack([chunk.matrix for chunk in chunks]), X)
     shuffled = tmp_path / "other.npz"
     save(shuffled, X=X[:, ::-1], columns=["w", "v", "u"])
-    again = read_table(shuffled, schema=table.schema, labelled=False)
+    again = read_table(shuffled, ReadOptions(schema=table.schema, labelled=False))
     np.testing.assert_array_equal(again.matrix, X)
 
 
@@ -115,17 +117,17 @@ def test_compressed_rows_of_scipy(chunk_rows, tmp_path):
     table = read_table(path)
     np.testing.assert_array_equal(table.matrix.toarray(), X.toarray())
     assert table.labels.tolist() == [0, 1] * 20
-    chunks = list(open_stream(path, chunk_rows=chunk_rows))
+    chunks = list(open_stream(path, ReadOptions(chunk_rows=chunk_rows)))
     np.testing.assert_array_equal(
         np.vstack([chunk.matrix.toarray() for chunk in chunks]), X.toarray()
     )
     sparse.save_npz(path, X)
-    assert read_table(path, labelled=False).labels is None
+    assert read_table(path, ReadOptions(labelled=False)).labels is None
     with pytest.raises(DataError, match="array y"):
         read_table(path)
     sparse.save_npz(path, X.tocsc())
     with pytest.raises(DataError, match="CSR"):
-        read_table(path, labelled=False)
+        read_table(path, ReadOptions(labelled=False))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_arrays_that_are_no_tables(tmp_path):
     with pytest.raises(DataError, match="array X"):
         read_table(tmp_path / "rows.npz")
     with pytest.raises(DataError, match="standard input"):
-        list(open_stream("-", "npz"))
+        list(open_stream("-", ReadOptions(format="npz")))
 
 
 def test_arrow_streams(tmp_path):
@@ -181,11 +183,11 @@ def test_arrow_streams(tmp_path):
     path = tmp_path / "rows.arrow"
     with pa.ipc.new_stream(str(path), table.schema) as writer:
         writer.write_table(table)
-    found = read_table(path, missing="zero")
+    found = read_table(path, ReadOptions(missing="zero"))
     assert found.matrix.tolist() == [[1, 0, 1.5], [0, 1, 2.5], [1, 0, 0]]
     path.write_bytes(path.read_bytes()[:-60])
     with pytest.raises(DataError, match=r"rows\.arrow"):
-        read_table(path, missing="zero")
+        read_table(path, ReadOptions(missing="zero"))
 
 
 def test_types_of_arrow_columns(tmp_path):
@@ -207,7 +209,7 @@ def test_types_of_arrow_columns(tmp_path):
     path = tmp_path / "rows.feather"
     feather.write_feather(table, str(path))
     with pytest.warns(DataWarning, match="9223372036854775808 in 'u'"):
-        found = read_table(path, missing="zero")
+        found = read_table(path, ReadOptions(missing="zero"))
     assert found.labels.tolist() == [1, 0]
     assert dense(found.matrix)[0].tolist() == [1.5, 1, 1, 0, 1, 1, 0, 1, 0]
     assert dense(found.matrix)[1].tolist() == [2, 2.0**63, 2, 0, 0, 0, 1, 0, 1]

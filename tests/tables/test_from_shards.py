@@ -10,7 +10,7 @@ from scipy import sparse
 from auctor import MetricClassifier, save
 from auctor.cli.main import main
 from auctor.core.errors import DataError
-from auctor.tables import Column, Schema, open_stream, read_table, write_shards
+from auctor.tables import Column, ReadOptions, Schema, open_stream, read_table, write_shards
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -20,28 +20,28 @@ Y = np.where(X[:, 0] + 0.3 * RNG.normal(size=90) > 0, "yes", "no")
 @pytest.fixture
 def shards(tmp_path):
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=Y)
-    write_shards(table, tmp_path / "rows.shards", label="y", shard_bytes=700)
+    write_shards(table, tmp_path / "rows.shards", ReadOptions(label="y"), shard_bytes=700)
     return tmp_path / "rows.shards"
 
 
 def test_a_folder_of_shards_is_a_stream(shards):
-    chunks = list(open_stream(shards, chunk_rows=20))
+    chunks = list(open_stream(shards, ReadOptions(chunk_rows=20)))
     assert len(chunks) > 2
     np.testing.assert_array_equal(np.vstack([chunk.matrix for chunk in chunks]), X)
     assert np.concatenate([chunk.labels for chunk in chunks]).tolist() == Y.tolist()
     assert chunks[0].columns == ("a", "b", "c")
     schema = Schema.of([Column("c", "number"), Column("a", "number")], "y")
-    (chunk,) = list(open_stream(shards, schema=schema))[:1]
+    (chunk,) = list(open_stream(shards, ReadOptions(schema=schema)))[:1]
     np.testing.assert_array_equal(chunk.matrix, X[: chunk.n_rows, [2, 0]])
     with pytest.raises(DataError, match=r"none named d in .*rows\.shards"):
-        list(open_stream(shards, schema=Schema.of([Column("d", "number")], "y")))
+        list(open_stream(shards, ReadOptions(schema=Schema.of([Column("d", "number")], "y"))))
 
 
 def test_sparse_shards_take_the_width_of_the_schema(tmp_path):
     matrix = sparse.random(50, 7, density=0.4, random_state=0, format="csr")
     write_shards([(matrix, np.arange(50) % 2)], tmp_path / "s")
     for width in (5, 7, 9):
-        (chunk,) = open_stream(tmp_path / "s", schema=Schema((), None, width, None, 1))
+        (chunk,) = open_stream(tmp_path / "s", ReadOptions(schema=Schema((), None, width, None, 1)))
         wanted = np.pad(matrix.toarray(), ((0, 0), (0, 2)))[:, :width]
         np.testing.assert_array_equal(chunk.matrix.toarray(), wanted)
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 from auctor import TableClassifier
 from auctor.cli.main import main
 from auctor.core.errors import DataError, DataWarning
-from auctor.tables import open_stream, read_table
+from auctor.tables import ReadOptions, open_stream, read_table
 
 N = 80
 
@@ -33,7 +34,9 @@ def _rows(n=N):
 
 @pytest.fixture(scope="module")
 def model():
-    return TableClassifier("auc", strength=0.01, as_number=["price"]).fit(_rows(), "bought")
+    return TableClassifier("auc", reading=ReadOptions(as_number=["price"]), strength=0.01).fit(
+        _rows(), "bought"
+    )
 
 
 def _day_first(table):
@@ -72,7 +75,9 @@ def test_what_can_be_read_is_not_warned_of(model):
 
 
 def test_refused_on_request(model):
-    strict = TableClassifier("auc", strength=0.01, as_number=["price"], unreadable="refuse")
+    strict = TableClassifier(
+        "auc", reading=ReadOptions(as_number=["price"], unreadable="refuse"), strength=0.01
+    )
     strict.fit(_rows(), "bought").predict(_rows())
     with pytest.raises(DataError, match=r"values that the model can read; got 80 of 80 .*'sold'"):
         strict.predict(_day_first(_rows()))
@@ -86,16 +91,20 @@ def _text(frame):
 
 def test_files_and_streams_say_the_same(model):
     text, options = _day_first(_rows()), {"schema": model.schema_, "label": "bought"}
-    for read in (read_table, lambda *a, **k: list(open_stream(*a, chunk_rows=7, **k))):
+    warns = ReadOptions(format="csv", chunk_rows=7, **options)
+    refuses = replace(warns, unreadable="refuse")
+    for read in (read_table, lambda *source: list(open_stream(*source))):
         with pytest.warns(DataWarning, match=f"{N} of {N} values of 'sold'"):
-            read(_text(text), "csv", **options)
+            read(_text(text), warns)
         with pytest.raises(DataError, match="'sold'"):
-            read(_text(text), "csv", unreadable="refuse", **options)
+            read(_text(text), refuses)
         with pytest.raises(DataError, match=f"{N} of {N} values of 'city'"):
-            read(_text(_rows().assign(city="x")), "csv", unreadable="refuse", **options)
+            read(_text(_rows().assign(city="x")), refuses)
     # A chunk in which all categories are unknown is no reason to refuse the stream.
     mixed = _rows().assign(city=["Bonn"] * 7 + ["Oslo"] * (N - 7))
-    chunks = open_stream(_text(mixed), "csv", chunk_rows=7, unreadable="refuse", **options)
+    chunks = open_stream(
+        _text(mixed), ReadOptions(format="csv", chunk_rows=7, unreadable="refuse", **options)
+    )
     assert sum(chunk.lost["city"].rows for chunk in chunks) == 7
 
 
@@ -128,6 +137,8 @@ def test_commands_count_warn_and_refuse(tmp_path, monkeypatch, capsys):
 def test_text_that_is_missing_in_training_is_noted():
     rows = _rows()
     rows.loc[:3, "price"] = "ask"
-    model = TableClassifier("auc", strength=0.01, as_number=["price"]).fit(rows, "bought")
+    model = TableClassifier("auc", reading=ReadOptions(as_number=["price"]), strength=0.01).fit(
+        rows, "bought"
+    )
     (note,) = [note for note in model.notes_ if "no date or amount" in note]
     assert f"4 of {N} values of 'price' such as 'ask'" in note

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from auctor.core.errors import DataError, ParameterError
-from auctor.tables import read_table
+from auctor.tables import ReadOptions, read_table
 from tests.tables.reading import TEXT, refusal
 
 
@@ -22,9 +22,9 @@ def test_columns_that_are_neither_numbers_nor_text(column, word, suffix, tmp_pat
     frame.to_parquet(path) if suffix == "parquet" else frame.to_feather(path)
     with pytest.raises(DataError, match=f"'bad' of type {word}"):
         read_table(path)
-    assert read_table(path, columns=["a"]).matrix.tolist() == [[1], [2]]
+    assert read_table(path, ReadOptions(columns=["a"])).matrix.tolist() == [[1], [2]]
     with pytest.raises(DataError, match="'bad'"):
-        read_table(path, label="bad")
+        read_table(path, ReadOptions(label="bad"))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,6 @@ def test_files_that_cannot_be_read(tmp_path):
         {"categorical": "maybe"},
         {"missing": "guess"},
         {"buckets": 0},
-        {"dtype": int},
         {"n_features": 0},
         {"header": 1},
         {"delimiter": ""},
@@ -85,7 +84,9 @@ def test_files_that_cannot_be_read(tmp_path):
 )
 def test_bad_options(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
-        read_table(io.BytesIO(TEXT), **{"format": "csv", **options})
+        read_table(io.BytesIO(TEXT), ReadOptions(**{"format": "csv", **options}))
+    with pytest.raises(ParameterError, match="dtype"):
+        read_table(io.BytesIO(TEXT), dtype=int)
     with pytest.raises(DataError, match="int"):
         read_table(3)
 

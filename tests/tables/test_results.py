@@ -7,6 +7,7 @@ import pytest
 
 from auctor import tables
 from auctor.core.errors import ParameterError
+from auctor.tables import ReadOptions
 from auctor.tables.results import write_columns
 
 IDS = np.array([3, 1, 2])
@@ -65,5 +66,5 @@ def test_what_is_refused_leaves_the_old_file(tmp_path):
 def test_predictions_are_read_back(tmp_path):
     path = tmp_path / "out.tsv.xz"
     write_columns(path, ["id", "score"], chunks(IDS, SCORES))
-    found = tables.read_table(path, labelled=False)
+    found = tables.read_table(path, ReadOptions(labelled=False))
     np.testing.assert_array_equal(found.matrix, np.column_stack([IDS, SCORES]))

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import DataError, ParameterError
-from auctor.tables import Column, Schema, open_stream, read_table
+from auctor.tables import Column, ReadOptions, Schema, open_stream, read_table
 from tests.tables.reading import TEXT, csv, dense, people, refusal, written
 
 
@@ -17,14 +17,16 @@ from tests.tables.reading import TEXT, csv, dense, people, refusal, written
 def test_shuffled_and_further_columns(suffix, categorical, tmp_path):
     frame = people()
     table = read_table(
-        written(frame, tmp_path / f"rows{suffix}"), categorical=categorical, buckets=5
+        written(frame, tmp_path / f"rows{suffix}"), ReadOptions(categorical=categorical, buckets=5)
     )
     rng = np.random.default_rng(3)
     for other in (".csv", ".parquet", ".feather"):
         mixed = frame.assign(extra="?", more=1.5, nested=0)[
             rng.permutation([*frame.columns, "extra", "more", "nested"])
         ]
-        again = read_table(written(mixed, tmp_path / f"mixed{other}"), schema=table.schema)
+        again = read_table(
+            written(mixed, tmp_path / f"mixed{other}"), ReadOptions(schema=table.schema)
+        )
         np.testing.assert_array_equal(dense(again.matrix), dense(table.matrix))
         assert again.labels.tolist() == table.labels.tolist()
         assert [facts.name for facts in again.summary] == [c.name for c in table.schema.columns]
@@ -53,8 +55,8 @@ def test_unknown_categories_are_zeros():
 def test_streams_are_encoded_the_same_way(suffix, chunk_rows, tmp_path):
     path = written(people(), tmp_path / f"rows{suffix}")
     for options in ({}, {"categorical": "hash", "buckets": 30}):
-        table = read_table(path, **options)
-        chunks = list(open_stream(path, schema=table.schema, chunk_rows=chunk_rows))
+        table = read_table(path, ReadOptions(**options))
+        chunks = list(open_stream(path, ReadOptions(schema=table.schema, chunk_rows=chunk_rows)))
         assert all(sparse.issparse(c.matrix) == sparse.issparse(table.matrix) for c in chunks)
         np.testing.assert_array_equal(
             np.vstack([dense(c.matrix) for c in chunks]), dense(table.matrix)
@@ -66,13 +68,17 @@ def test_streams_are_encoded_the_same_way(suffix, chunk_rows, tmp_path):
 def test_streams_without_labels():
     schema = csv(TEXT, label="bought").schema
     source = io.BytesIO(b"member,age,city\n1,5,Rome\n")
-    (chunk,) = open_stream(source, "csv", schema=schema, labelled=False)
+    (chunk,) = open_stream(source, ReadOptions(format="csv", schema=schema, labelled=False))
     assert chunk.matrix.tolist() == [[5, 0, 1, 1]]
     assert np.isnan(chunk.labels).all()
     with pytest.raises(DataError, match="'bought'"):
-        list(open_stream(io.BytesIO(b"member,age,city\n1,5,Rome\n"), "csv", schema=schema))
+        list(
+            open_stream(
+                io.BytesIO(b"member,age,city\n1,5,Rome\n"), ReadOptions(format="csv", schema=schema)
+            )
+        )
     with pytest.raises(ParameterError, match="schema"):
-        list(open_stream([(np.ones((1, 4)), [1])], schema=schema))
+        list(open_stream([(np.ones((1, 4)), [1])], ReadOptions(schema=schema)))
 
 
 def test_schemas_survive_json():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from auctor.core.errors import DataError, MissingExtraError, ParameterError
-from auctor.tables import Chunk, open_stream, stream
+from auctor.tables import Chunk, ReadOptions, open_stream, stream
 from tests.tables.streams import gather, refusal, svm
 
 # --- Parquet ------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_files_that_cannot_be_read(tmp_path):
 )
 def test_bad_options(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
-        open_stream(svm("1 1:1"), **options)
+        open_stream(svm("1 1:1"), ReadOptions(**options))
 
 
 def test_the_reader_is_a_few_chunks_ahead_and_stops(monkeypatch):
@@ -133,7 +133,7 @@ def test_the_reader_is_a_few_chunks_ahead_and_stops(monkeypatch):
 
 
 def test_an_error_comes_after_the_rows_before_it():
-    chunks = open_stream(svm("1 1:1", "-1 1:1", "oops"), chunk_rows=1)
+    chunks = open_stream(svm("1 1:1", "-1 1:1", "oops"), ReadOptions(chunk_rows=1))
     assert [next(chunks).labels[0], next(chunks).labels[0]] == [1, -1]
     with pytest.raises(DataError, match="line 3"):
         next(chunks)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from auctor.core.errors import DataError, MissingExtraError
-from auctor.tables import open_stream
+from auctor.tables import ReadOptions, open_stream
 from auctor.tables import source as base
 from tests.tables.streams import gather, refusal, svm
 
@@ -34,7 +34,7 @@ def test_svmlight_is_what_scikit_learn_reads(
 def test_chunks_have_the_rows_asked_for(rows, tmp_path):
     path = str(tmp_path / "rows.svm")
     dump_svmlight_file(*rows, path)
-    sizes = [chunk.n_rows for chunk in open_stream(path, chunk_rows=70)]
+    sizes = [chunk.n_rows for chunk in open_stream(path, ReadOptions(chunk_rows=70))]
     assert sizes == [70, 70, 70, 70, 20]
 
 
@@ -124,9 +124,11 @@ def test_large_indices():
 
 def test_columns_grow_or_are_fixed():
     text = ("1 1:1", "-1 5:1")
-    widths = [chunk.matrix.shape[1] for chunk in open_stream(svm(*text), chunk_rows=1)]
+    widths = [chunk.matrix.shape[1] for chunk in open_stream(svm(*text), ReadOptions(chunk_rows=1))]
     assert widths == [1, 5]
-    widths = [c.matrix.shape[1] for c in open_stream(svm(*text), chunk_rows=1, n_features=9)]
+    widths = [
+        c.matrix.shape[1] for c in open_stream(svm(*text), ReadOptions(chunk_rows=1, n_features=9))
+    ]
     assert widths == [9, 9]
     assert "line 2, column 4" in refusal(svm(*text), n_features=3)
 
@@ -174,4 +176,6 @@ def test_binary_rubbish_is_refused(monkeypatch):
     for size in (1, 10, 500):
         for _ in range(20):
             with pytest.raises(DataError):
-                list(open_stream(io.BytesIO(b"x" + rng.bytes(size)), "svmlight"))
+                list(
+                    open_stream(io.BytesIO(b"x" + rng.bytes(size)), ReadOptions(format="svmlight"))
+                )

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from auctor.core.errors import DataError, ParameterError
-from auctor.tables import open_stream, read_svmlight, svmlight_matrix
+from auctor.tables import ReadOptions, open_stream, read_svmlight, svmlight_matrix
 from auctor.tables import source as base
 
 
@@ -40,14 +40,14 @@ def path(tmp_path):
 @pytest.mark.parametrize("block", [16, 1000, base.READ_BYTES])
 def test_what_scikit_learn_and_a_stream_read(path, n_threads, block, monkeypatch):
     monkeypatch.setattr(base, "READ_BYTES", block)
-    X, y = read_svmlight(path, n_threads=n_threads)
+    X, y = read_svmlight(path, ReadOptions(n_threads=n_threads))
     expected, labels = load_svmlight_file(str(path))
     assert_same(X, expected)
     np.testing.assert_array_equal(y, labels)
     assert X.has_canonical_format
     assert X.indices.dtype == X.indptr.dtype == np.int32
     row = 0
-    for chunk in open_stream(path, n_features=X.shape[1], chunk_rows=70):
+    for chunk in open_stream(path, ReadOptions(n_features=X.shape[1], chunk_rows=70)):
         assert_same(chunk.matrix, X[row : row + chunk.n_rows])
         row += chunk.n_rows
 
@@ -94,27 +94,33 @@ def test_where_counting_starts():
     assert read_svmlight(text("1 0:5 2:1"))[0].toarray().tolist() == [[5, 0, 1]]
     assert read_svmlight(text("1 1:5"))[0].toarray().tolist() == [[5]]
     assert read_svmlight(text("1 1:5", "1 0:2"))[0].toarray().tolist() == [[0, 5], [2, 0]]
-    assert read_svmlight(text("1 1:5"), zero_based=True)[0].toarray().tolist() == [[0, 5]]
+    assert read_svmlight(text("1 1:5"), ReadOptions(zero_based=True))[0].toarray().tolist() == [
+        [0, 5]
+    ]
     with pytest.raises(DataError, match="line 1, column 3"):
-        read_svmlight(text("1 0:5"), zero_based=False)
+        read_svmlight(text("1 0:5"), ReadOptions(zero_based=False))
 
 
 def test_columns_and_types():
-    assert read_svmlight(text("1 1:1", "1 2:1"), n_features=9)[0].shape == (2, 9)
+    assert read_svmlight(text("1 1:1", "1 2:1"), ReadOptions(n_features=9))[0].shape == (2, 9)
     assert read_svmlight(text("1"))[0].shape == (1, 1)
     with pytest.raises(DataError, match="line 2, column 3"):
-        read_svmlight(text("1 1:1", "1 5:1"), n_features=4)
+        read_svmlight(text("1 1:1", "1 5:1"), ReadOptions(n_features=4))
     X, _ = read_svmlight(text("1 1:1e300 2:0.1"), dtype=np.float32)
     assert X.dtype == np.float32
     np.testing.assert_array_equal(X.data, np.array([np.inf, 0.1], np.float32))
-    for options in ({"dtype": int}, {"n_features": 0}, {"zero_based": 1}, {"n_threads": 0}):
+    with pytest.raises(ParameterError, match="dtype"):
+        read_svmlight(text("1 1:1"), dtype=int)
+    for options in ({"n_features": 0}, {"zero_based": 1}, {"n_threads": 0}):
         with pytest.raises(ParameterError, match=next(iter(options))):
-            read_svmlight(text("1 1:1"), **options)
+            read_svmlight(text("1 1:1"), ReadOptions(**options))
 
 
 def test_large_indices_need_64_bits(monkeypatch):
     monkeypatch.setattr(base, "READ_BYTES", 16)
-    X, _ = read_svmlight(text(*["1 1:1 7:2"] * 9, "1 3000000000:1", *["-1 2:5"] * 9), n_threads=1)
+    X, _ = read_svmlight(
+        text(*["1 1:1 7:2"] * 9, "1 3000000000:1", *["-1 2:5"] * 9), ReadOptions(n_threads=1)
+    )
     assert X.shape == (19, 3_000_000_000)
     assert X.indices.dtype == X.indptr.dtype == np.int64
     assert X.indices.tolist() == [0, 6] * 9 + [2_999_999_999] + [1] * 9
@@ -136,7 +142,7 @@ def test_malformed_lines_name_file_line_and_column(
     path = tmp_path / "bad.svm"
     path.write_text("1 1:1\n# comment\n\n-1 2:2 4:1\n" * 5 + f"{line}\n1 1:1\nalso bad\n")
     with pytest.raises(DataError, match=rf"read_svmlight .*bad.svm, line 21, column {column}\."):
-        read_svmlight(path, n_threads=n_threads)
+        read_svmlight(path, ReadOptions(n_threads=n_threads))
 
 
 def test_files_without_rows(tmp_path, monkeypatch):
@@ -157,7 +163,7 @@ def test_room_grows_where_the_first_rows_mislead(tmp_path, monkeypatch):
     lines = [f"{k}" for k in range(200)]
     lines += [" ".join(["1", *(f"{j}:{j}" for j in range(1, 40))])] * 100
     path.write_text("\n".join(lines))
-    X, y = read_svmlight(path, n_threads=2)
+    X, y = read_svmlight(path, ReadOptions(n_threads=2))
     expected, labels = load_svmlight_file(str(path))
     assert_same(X, expected)
     np.testing.assert_array_equal(y, labels)

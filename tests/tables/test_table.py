@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import DataWarning
-from auctor.tables import read_table, write_table
+from auctor.tables import ReadOptions, read_table, write_table
 from auctor.tables import source as base
 from auctor.tables.encode import bucket
 from tests.tables.reading import TEXT, csv, dense, people, refusal, written
@@ -36,9 +36,9 @@ def test_kinds_of_columns():
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
 @pytest.mark.parametrize("chunk_rows", [7, 8192])
 def test_formats_agree(suffix, chunk_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.tables.read.CHUNK_ROWS", chunk_rows)
     frame = people()
-    table = read_table(written(frame, tmp_path / f"people{suffix}"))
+    reading = ReadOptions(chunk_rows=chunk_rows)
+    table = read_table(written(frame, tmp_path / f"people{suffix}"), reading)
     expected = pd.get_dummies(
         frame.drop(columns="label"), columns=["city", "plan"], prefix_sep="=", dtype=float
     )
@@ -59,14 +59,13 @@ def test_numbers_as_text_are_numbers_only_if_all_are(tmp_path):
 @pytest.mark.parametrize("chunk_rows", [1, 5, 8192])
 @pytest.mark.parametrize("pipe", [False, True])
 def test_a_late_word_makes_the_whole_column_words(chunk_rows, pipe, monkeypatch):
-    monkeypatch.setattr("auctor.tables.read.CHUNK_ROWS", chunk_rows)
     text = b"a,b,c,y\n" + b"01,2,x,1\n" * 20 + b"1,z,x,0\n" + b"7,3,4,0\n"
     source = io.BytesIO(text)
     if pipe:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
         source = "-"
     with pytest.warns(DataWarning, match=r"'b' of .* 21 of 22 values .* 'z' in line 22 is not"):
-        table = read_table(source, "csv")
+        table = read_table(source, ReadOptions(format="csv", chunk_rows=chunk_rows))
     assert [c.levels for c in table.schema.columns] == [None, ("2", "3", "z"), ("4", "x")]
     assert dense(table.matrix)[:, 0].tolist() == [1.0] * 21 + [7.0]
 
@@ -154,7 +153,7 @@ def test_missing_values_are_refused_by_name_and_count():
 def test_missing_values_become_what_the_rule_says(rule, a, b, tmp_path):
     frame = pd.read_csv(io.StringIO(GAPS), na_values="?")
     for suffix in (".csv", ".parquet", ".feather"):
-        table = read_table(written(frame, tmp_path / f"rows{suffix}"), missing=rule)
+        table = read_table(written(frame, tmp_path / f"rows{suffix}"), ReadOptions(missing=rule))
         assert table.matrix[:, 0].tolist() == [1, a, 4, a, 4]
         assert table.matrix[2, 1:].tolist() == [0.0, float(b == "v")]
         assert [facts.missing for facts in table.summary] == [2, 1]
@@ -219,13 +218,13 @@ def random_table(rng):
 def test_any_table_in_any_format(seed, tmp_path, monkeypatch):
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(base, "READ_BYTES", int(rng.choice([16, 200, 1 << 20])))
-    monkeypatch.setattr("auctor.tables.read.CHUNK_ROWS", int(rng.choice([1, 5, 8192])))
+    reading = ReadOptions(chunk_rows=int(rng.choice([1, 5, 8192])))
     frame, labels = random_table(rng)
     frame.insert(int(rng.integers(len(frame.columns) + 1)), "target", labels)
     results = []
     for suffix in (".csv", ".parquet", ".feather"):
         path = written(frame, tmp_path / f"rows{suffix}")
-        table = read_table(path)
+        table = read_table(path, reading)
         results.append(table)
         assert table.labels.tolist() == labels.tolist()
         at = 0
@@ -238,7 +237,9 @@ def test_any_table_in_any_format(seed, tmp_path, monkeypatch):
                 named = np.array(column.levels)[part.argmax(axis=1)]
                 assert named.tolist() == frame[column.name].tolist()
         mixed = frame[rng.permutation(frame.columns)].assign(further=1)
-        again = read_table(written(mixed, tmp_path / f"mixed{suffix}"), schema=table.schema)
+        again = read_table(
+            written(mixed, tmp_path / f"mixed{suffix}"), ReadOptions(schema=table.schema)
+        )
         np.testing.assert_array_equal(dense(again.matrix), dense(table.matrix))
     assert results[0].schema == results[1].schema == results[2].schema
 
@@ -254,6 +255,6 @@ def test_what_is_written_is_read(format, seed, tmp_path):
     y = rng.integers(-1, 2, n) if seed < 2 else rng.normal(size=n)
     path = tmp_path / "rows"
     write_table(path, X, y, format=format)
-    table = read_table(path, format, n_features=d)
+    table = read_table(path, ReadOptions(format=format, n_features=d))
     np.testing.assert_array_equal(dense(table.matrix), dense(X))
     np.testing.assert_array_equal(table.labels, y)

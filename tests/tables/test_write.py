@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from auctor.core.errors import DataError, MissingExtraError, ParameterError
-from auctor.tables import open_stream, read_table, write_table
+from auctor.tables import ReadOptions, open_stream, read_table, write_table
 from auctor.tables.convert import convert
 
 SUFFIXES = ("svm", "csv", "tsv", "parquet", "arrow", "feather", "npz", "npy", "svm.gz", "csv.bz2",
@@ -74,11 +74,11 @@ def test_labels_of_any_kind(tmp_path):
         path = tmp_path / f"rows.{suffix}"
         write_table(path, [[1.0], [2.0]], ["no, never", 'so "so"'], columns=["label"])
         table = read_table(
-            path, label=0 if suffix == "csv" else None if suffix == "npz" else "target"
+            path, ReadOptions(label=0 if suffix == "csv" else None if suffix == "npz" else "target")
         )
         assert table.labels.tolist() == ["no, never", 'so "so"']
         write_table(path, [[1.0], [2.0]], columns=["a"])
-        assert read_table(path, labelled=False).labels is None
+        assert read_table(path, ReadOptions(labelled=False)).labels is None
     for suffix in ("svm", "npy"):
         with pytest.raises(DataError, match="numbers as labels"):
             write_table(tmp_path / f"other.{suffix}", [[1.0]], ["no"])
@@ -118,12 +118,11 @@ def test_bad_arguments(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("source", SUFFIXES)
 @pytest.mark.parametrize("destination", ["svm", "csv", "parquet", "feather", "npz", "npy"])
-def test_any_format_to_any_other(rows, source, destination, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.tables.convert.CHUNK_ROWS", 7)
+def test_any_format_to_any_other(rows, source, destination, tmp_path):
     X, y = rows
     first, second = tmp_path / f"first.{source}", tmp_path / f"second.{destination}"
     write_table(first, X, y)
-    done = convert(first, second)
+    done = convert(first, second, ReadOptions(chunk_rows=7))
     assert (done.rows, done.columns) == (30, 6)
     table = read_table(second)
     np.testing.assert_array_equal(dense(table.matrix), X.toarray())
@@ -136,23 +135,23 @@ GAPS = "a,color,clicked\n1,red,yes\n,blue,no\n2.5,,no\nx,red,yes\n"
 @pytest.mark.parametrize("middle", ["parquet", "feather", "tsv"])
 def test_tables_keep_words_and_gaps(middle, tmp_path):
     path, back = tmp_path / f"rows.{middle}", tmp_path / "back.csv"
-    done = convert(io.BytesIO(GAPS.encode()), path, format="csv", label="clicked")
+    done = convert(io.BytesIO(GAPS.encode()), path, ReadOptions(format="csv", label="clicked"))
     assert done == (4, 2, "csv", {"feather": "arrow"}.get(middle, middle))
-    convert(path, back, label="clicked")
+    convert(path, back, ReadOptions(label="clicked"))
     assert back.read_text() == "clicked,a,color\nyes,1,red\nno,,blue\nno,2.5,\nyes,x,red\n"
 
 
 @pytest.mark.parametrize("missing", ["mean", "median", "most_frequent", "zero"])
 @pytest.mark.parametrize("categorical", ["one_hot", "hash"])
-def test_categories_become_numbers_elsewhere(missing, categorical, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.tables.convert.CHUNK_ROWS", 2)
+def test_categories_become_numbers_elsewhere(missing, categorical, tmp_path):
     text = "a,color,y\n1,red,1\n,blue,0\n2.5,,0\n4,red,1\n,blue,0\n"
     options = {"missing": missing, "categorical": categorical, "buckets": 9}
-    expected = read_table(io.BytesIO(text.encode()), "csv", **options)
+    expected = read_table(io.BytesIO(text.encode()), ReadOptions(format="csv", **options))
     for suffix in ("svm", "npz", "npy"):
         path = tmp_path / f"rows.{suffix}"
-        convert(io.BytesIO(text.encode()), path, format="csv", **options)
-        table = read_table(path, n_features=expected.schema.n_features)
+        reading = ReadOptions(format="csv", chunk_rows=2, **options)
+        convert(io.BytesIO(text.encode()), path, reading)
+        table = read_table(path, ReadOptions(n_features=expected.schema.n_features))
         np.testing.assert_allclose(dense(table.matrix), dense(expected.matrix), rtol=1e-15)
         np.testing.assert_array_equal(table.labels, expected.labels)
 
@@ -168,9 +167,9 @@ def test_conversions_that_fail_leave_nothing(tmp_path, monkeypatch):
         ({"label": "clicked", "columns": ["b"]}, "b"),
     ):
         with pytest.raises(DataError, match=word):
-            convert(source, out, **options)
+            convert(source, out, ReadOptions(**options))
     with pytest.raises(DataError, match="numbers as labels"):
-        convert(source, tmp_path / "out.svm", label="clicked", missing="zero")
+        convert(source, tmp_path / "out.svm", ReadOptions(label="clicked", missing="zero"))
     source.write_text("y,a\n1,2\n0,3\n1\n")
     with pytest.raises(DataError, match="line 4"):
         convert(source, tmp_path / "out.parquet")
@@ -199,9 +198,13 @@ def test_a_full_disk_leaves_nothing(rows, tmp_path, monkeypatch):
 
 def test_columns_and_positions(tmp_path):
     text = b"2,red,1\n3,blue,0\n"
-    convert(io.BytesIO(text), tmp_path / "rows.csv", format="csv", label=2, columns=["column_2"])
+    convert(
+        io.BytesIO(text),
+        tmp_path / "rows.csv",
+        ReadOptions(format="csv", label=2, columns=["column_2"]),
+    )
     assert (tmp_path / "rows.csv").read_text() == "label,column_2\n1,red\n0,blue\n"
-    (chunk,) = open_stream(io.BytesIO(b"1 4:1\n"), n_features=5)
+    (chunk,) = open_stream(io.BytesIO(b"1 4:1\n"), ReadOptions(n_features=5))
     assert chunk.matrix.shape == (1, 5)
-    convert(io.BytesIO(b"1 4:1\n0 1:2\n"), tmp_path / "wide.csv", n_features=5)
+    convert(io.BytesIO(b"1 4:1\n0 1:2\n"), tmp_path / "wide.csv", ReadOptions(n_features=5))
     assert read_table(tmp_path / "wide.csv").matrix.shape == (2, 5)

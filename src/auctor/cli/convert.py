@@ -113,7 +113,7 @@ def convert(
 def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str, Any]:
     """Write rows in another format; returns what was written."""
     from auctor.core.errors import ParameterError
-    from auctor.tables.convert import convert_file
+    from auctor.tables.convert import convert as convert_file
 
     if out.suffix == ".shards":
         return _shards(source, out, options)
@@ -137,16 +137,16 @@ def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str,
 def _shards(source: str, out: Path, options: ReadOptions) -> dict[str, Any]:
     """Write rows as a folder of shards; returns what was written."""
     from auctor.core.errors import ParameterError
-    from auctor.tables.shards import shard_rows
+    from auctor.tables.shards import write_shards
 
-    if options.missing != "refuse" or not options.labelled:
+    if options.missing_rule != "refuse" or not options.labelled:
         raise ParameterError(
             "rows with labels and without missing values to write shards",
             got="{option} or {option2}",
             todo="Drop the option; convert to Parquet first to fill missing values.",
             option=("missing", "unlabelled"),
         )
-    done = shard_rows(source, out, options)
+    done = write_shards(source, out, options)
     return {
         "in": source,
         "out": str(out),

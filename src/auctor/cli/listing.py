@@ -44,7 +44,7 @@ USES = {
     PartKind.ESTIMATORS: "classes of auctor with scikit-learn's API",
     PartKind.MAPS: "MapProblem(loss, penalty, map): scores not linear in the weights",
     PartKind.TOOLS: "functions and estimators of auctor.covariance and of auctor.lab",
-    PartKind.FORMATS: "--format ..., read_table(format=...); 'auto' chooses by the file's name",
+    PartKind.FORMATS: "--format ..., ReadOptions(format=...); 'auto' chooses by the file's name",
 }
 
 #: One line about each file format.

@@ -10,6 +10,7 @@ from auctor.cli.output import OPTION_NAMES
 
 if TYPE_CHECKING:
     from auctor.linear.table_parameters import TableParameters
+    from auctor.tables.options import ReadOptions
 
 #: Parameters of `auctor.TableClassifier` that take the value of their option as it is.
 PLAIN_PARAMETERS = (
@@ -29,22 +30,20 @@ PLAIN_PARAMETERS = (
     "max_seconds",
     "calibrate",
     "pos_label",
-    "categorical",
-    "buckets",
-    "missing",
-    "decimal",
     "n_threads",
     "random_state",
 )
 
 
-def table_parameters(options: Mapping[str, Any]) -> TableParameters:
+def table_parameters(options: Mapping[str, Any], reading: ReadOptions) -> TableParameters:
     """The model that the options ask for; invalid ones are refused before a file is read.
 
     Parameters
     ----------
     options : mapping
         Values of the options of ``auctor train``, by the names of its parameters.
+    reading : ReadOptions
+        How to read the file.
     """
     from auctor.fit.metric import resolve_metric
     from auctor.fit.registry import known, resolve_penalty
@@ -52,8 +51,6 @@ def table_parameters(options: Mapping[str, Any]) -> TableParameters:
     from auctor.solvers.registry import SOLVERS
 
     params = {name: options[OPTION_NAMES.get(name, name)] for name in PLAIN_PARAMETERS}
-    params |= {name: options[name] or None for name in ("drop", "as_category", "as_number")}
-    params["date"] = date_patterns(options["date"]) or None
     params["monotone"] = directions(options["monotone"])
     params["fit_intercept"] = not options["no_intercept"]
     resolve_metric(params["metric"], params["surrogate"])
@@ -62,6 +59,7 @@ def table_parameters(options: Mapping[str, Any]) -> TableParameters:
     known("solver", params["solver"], {"auto": None, **SOLVERS})
     table = TableParameters(
         **params,
+        reading=reading.of_table(),
         interactions=_whole(options["interactions"]),
         strength=_number(options["strength"]),
         threshold=_number(options["threshold"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -151,7 +152,8 @@ def train(
     check_outputs([out, report, checkpoint], [data, test, config])
     check_page(report)
     check_other(data, test)
-    table = table_parameters(ctx.params)
+    reading = read_options(ctx)
+    table = table_parameters(ctx.params, reading)
     command, slices = command_line(ctx), tuple(slice or ())
     if is_shards(data):
         others = {"test": test, "report": report, "slice": slice}
@@ -160,7 +162,7 @@ def train(
                           as_json, quiet)  # fmt: skip
         return train_on_shards(shards, table)
     refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
-    reading = read_options(ctx, missing=table.missing_rule(), check=True)
+    reading = replace(reading, missing=table.read_options().missing, check=True)
     job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,
                    command, slices, baselines)  # fmt: skip
     screen = None if as_json or quiet else console()

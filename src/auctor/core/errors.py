@@ -47,12 +47,14 @@ class Option(NamedTuple):
     """A parameter that a message names: ``label=`` in Python, ``--label`` on the command line.
 
     ``value`` is what it should be set to. ``bare`` is for sentences that name the parameter without
-    passing it: "Increase max_iter", not "Increase max_iter=".
+    passing it: "Increase max_iter", not "Increase max_iter=". ``of`` is the object whose parameter
+    it is, where that is not the call itself: ``ReadOptions(label=)``.
     """
 
     name: str
     value: object = None
     bare: bool = False
+    of: str = ""
 
     def in_python(self) -> str:
         """The way a Python user types it.
@@ -66,7 +68,8 @@ class Option(NamedTuple):
         """
         if self.bare:
             return self.name
-        return f"{self.name}={'' if self.value is None else repr(self.value)}"
+        text = f"{self.name}={'' if self.value is None else repr(self.value)}"
+        return f"{self.of}({text})" if self.of else text
 
 
 class Message(Exception):

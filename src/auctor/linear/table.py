@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.additive.parameters import log_loss_trained
-from auctor.core.errors import DataError, ParameterError, speaks, warn
+from auctor.core.errors import DataError, speaks, warn
 from auctor.core.types import Array, FloatArray
 from auctor.fit.calibrate import log_odds
 from auctor.fit.parameters import parameters_of
@@ -20,9 +19,11 @@ from auctor.linear.classifier import MetricClassifier, check_has_probabilities
 from auctor.linear.from_model import unfitted
 from auctor.linear.offered import offered_if
 from auctor.linear.table_parameters import TableParameters, model_parameters
+from auctor.tables.arrow import ArrowFile
 from auctor.tables.blocks import Block
 from auctor.tables.encode import Encoder
-from auctor.tables.frame import TableInMemory, labels_of
+from auctor.tables.frame import labels_of, table_in_memory
+from auctor.tables.gather import gathered
 from auctor.tables.infer import Note
 from auctor.tables.lost import lost_warnings, refuse_lost
 from auctor.tables.options import ReadOptions
@@ -56,27 +57,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Multiplier of the penalty; "auto" picks it by cross-validation.
     n_strengths, cv, rule
         Parameters of that search, as in `MetricClassifierCV`.
-    categorical : {"one_hot", "hash", "refuse"}
-        Encoding of text: a column of zeros and ones per category; ``buckets`` columns that
-        categories share by their hash; or an error.
-    buckets : int
-        Number of columns of "hash".
-    missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent", "keep"}
-        How missing numbers and dates are imputed. "auto" is the median for linear models; additive
-        models keep missing values, which have a parameter of their own. Missing text becomes the
-        most frequent category; with "auto", "zero" and "keep" it has no category.
-    drop, as_category, as_number : list of str, optional
-        Columns to leave out, columns to read as categories even if they contain numbers, and
-        columns of amounts, such as $1,200 or 45 %, to read as numbers.
-    date : dict, optional
-        Formats of date columns, as in `datetime.strptime`: ``{"sold": "%d/%m/%Y"}``.
-    decimal : {".", ","}
-        Decimal sign of numbers in text. Columns in ``as_number`` whose values have the other sign
-        are read with that one.
-    unreadable : {"warn", "refuse"}
-        What to do, at prediction, with text that is no date or amount in a column of these, and
-        with a column whose categories are all unknown: count them in a warning and take them as
-        missing, or raise.
+    reading : ReadOptions, optional
+        How to read the columns: which to ``drop``, which text is a category, an amount or a date,
+        the encoding of categories, and what missing and unreadable values become. By default
+        missing numbers and dates are the median for linear models; additive models keep missing
+        values, which have a parameter of their own; missing text has no category.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
     class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
@@ -143,15 +128,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     calibrate: str | None = None
     average: str = "macro"
     pos_label: Any = None
-    categorical: str = "one_hot"
-    buckets: int = 1024
-    missing: str = "auto"
-    drop: Any = None
-    as_category: Any = None
-    as_number: Any = None
-    date: Any = None
-    decimal: str = "."
-    unreadable: str = "warn"
+    reading: ReadOptions | None = None
     tol: float = 1e-4
     max_iter: int = 1000
     max_seconds: float | None = None
@@ -166,8 +143,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "refuse"
-        tags.input_tags.categorical = tags.input_tags.string = self.categorical != "refuse"
+        reading = self._reading()
+        tags.input_tags.allow_nan = reading.missing != "refuse"
+        tags.input_tags.categorical = tags.input_tags.string = reading.categorical != "refuse"
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -204,21 +182,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.make_model()  # raises for invalid parameters before anything is read
         label = y if isinstance(y, str) else None
-        frame = TableInMemory(X, without=label, decimal=self.decimal)
+        reading = self._reading()
+        frame = table_in_memory(X, reading, without=label)
         self._check_columns(X, frame, reset=True)
         labels = self._labels(X, y)
         notes: list[Note] = []
-        options = ReadOptions(
-            categorical=self.categorical,
-            buckets=self.buckets,
-            missing=parameters_of(TableParameters, self).missing_rule(),
-            drop=self._listed("drop"),
-            as_category=self._listed("as_category"),
-            as_number=self._listed("as_number"),
-            date=self._dates(),
-            decimal=self.decimal,
-            check=frame.named,
-        )
+        options = replace(reading, check=frame.named)
         # Labels are only for remarks on columns that give them away, in tables with names.
         known = np.asarray(labels) if frame.named else None
         table = encode_table(frame, TABLE, options, np.float64, notes, known)
@@ -286,10 +255,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The matrix of encoded columns, the input of ``model_``.
 
         A `DataWarning` counts dates and amounts that cannot be read, and columns whose categories
-        are all unknown; with ``unreadable="refuse"`` they are a `DataError`.
+        are all unknown; with ``ReadOptions(unreadable="refuse")`` they are a `DataError`.
         """
         encoder, block = self._encoder(X)
-        encoder.refuses = self.unreadable == "refuse"
+        encoder.refuses = self._reading().unreadable == "refuse"
         matrix = encoder(block)
         if encoder.refuses:
             refuse_lost(encoder.lost, TABLE)
@@ -300,10 +269,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _encoder(self, X: Any) -> tuple[Encoder, Block]:
         """The encoder of a table and the block of its rows; raises without rows."""
         check_is_fitted(self)
-        frame = TableInMemory(X, decimal=self.decimal)
+        reading = self._reading()
+        frame = table_in_memory(X, reading)
         self._check_columns(X, frame, reset=False)
         encoder = Encoder(self.schema_, frame, TABLE)
-        (block,) = frame.blocks(encoder.kinds)
+        block = gathered(frame, encoder.kinds, reading)
         if not block.n_rows:
             raise DataError(
                 "some rows",
@@ -351,29 +321,17 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         matrix = self.encode(X)
         return self.model_.score(matrix, self._labels(X, y), sample_weight, groups)
 
+    def _reading(self) -> ReadOptions:
+        """How to read a table."""
+        return parameters_of(TableParameters, self).read_options()
+
     # --- inputs of a fit ----------------------------------------------------------------------
-
-    def _listed(self, name: str) -> list[str]:
-        """The columns in a parameter as a list; a single name is allowed."""
-        given = getattr(self, name)
-        return [given] if isinstance(given, str) else list(given or ())
-
-    def _dates(self) -> dict[str, str]:
-        """The formats of dates, by column."""
-        if self.date is not None and not isinstance(self.date, Mapping):
-            raise ParameterError(
-                "{option} to map columns to formats",
-                got=f"{self.date!r}",
-                todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
-                option="date",
-            )
-        return dict(self.date or {})
 
     def _labels(self, X: Any, y: Any) -> Any:
         """One label per row, from the column of that name where y is text."""
         return labels_of(X, y) if isinstance(y, str) else y
 
-    def _check_columns(self, X: Any, frame: TableInMemory, *, reset: bool) -> None:
+    def _check_columns(self, X: Any, frame: ArrowFile, *, reset: bool) -> None:
         """Store the columns of a fit; later, without names, check the number of columns."""
         if reset:
             self.n_features_in_ = len(frame.names)

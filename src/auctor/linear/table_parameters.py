@@ -13,10 +13,12 @@ from auctor.core.errors import Option, ParameterError
 from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of
 from auctor.fit.registry import known
 from auctor.fit.train_model import check_params
+from auctor.tables.options import DEFAULTS, OF_TABLES, ReadOptions
 from auctor.tables.schema import KEEP, Schema
 
 #: Parameters that only additive models have.
 CURVES = ("n_bins", "monotone", "interactions", "members")
+_READING = Option("reading", bare=True)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -32,20 +34,26 @@ class TableParameters(ClassifierParameters):
     n_strengths: int | None = None
     cv: Any = 5
     rule: str = "best"
-    categorical: str = "one_hot"
-    buckets: int = 1024
-    missing: str = "auto"
-    drop: Any = None
-    as_category: Any = None
-    as_number: Any = None
-    date: Any = None
-    decimal: str = "."
-    unreadable: str = "warn"
+    reading: ReadOptions | None = None
 
-    def missing_rule(self) -> str:
-        """The rule for missing numbers: for "auto" they are kept if the model is additive."""
-        keeps = self.model == "additive" and self.missing == "auto"
-        return KEEP if keeps else self.missing
+    def read_options(self) -> ReadOptions:
+        """How to read the table; missing values are imputed, or kept if the model is additive."""
+        reading = DEFAULTS if self.reading is None else self.reading
+        if not isinstance(reading, ReadOptions):
+            raise ParameterError(
+                "{option} to be ReadOptions", got=f"{reading!r}", todo="Pass one.", option=_READING
+            )
+        others = [name for name in reading.changed() if name not in OF_TABLES]
+        if others:
+            raise ParameterError(
+                f"{{option}} without what only files have ({', '.join(others)})",
+                got=f"{reading!r}",
+                todo="Drop them: the table says what it is.",
+                option=_READING,
+            )
+        rule = reading.missing or "auto"
+        keeps = self.model == "additive" and rule == "auto"
+        return replace(reading, missing=KEEP if keeps else rule)
 
 
 def linear(given: TableParameters) -> ClassifierParameters:
@@ -56,7 +64,7 @@ def linear(given: TableParameters) -> ClassifierParameters:
             raise _needs_additive(
                 "an additive model for {option2}", "{option2} with {option3}", *options
             )
-    if given.missing == KEEP:
+    if given.read_options().missing == KEEP:
         needs, got = "values in every row for a linear model", Option("missing", KEEP)
         raise _needs_additive(needs, "{option2}", got)
     params = vars(parameters_of(ClassifierParameters, given))

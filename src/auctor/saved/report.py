@@ -109,11 +109,11 @@ def report_of(
     >>> import tempfile
     >>> import auctor
     >>> from auctor.saved import read_classifier
-    >>> from auctor.tables import read_table
+    >>> from auctor.tables import ReadOptions, read_table
     >>> folder = Path(tempfile.mkdtemp())
     >>> lines = [f"{k % 7},{k % 3},{'yes' if k % 7 > 3 else 'no'}" for k in range(60)]
     >>> _ = (folder / "rows.csv").write_text("\n".join(["a,b,bought", *lines]))
-    >>> table = read_table(folder / "rows.csv", label="bought")
+    >>> table = read_table(folder / "rows.csv", ReadOptions(label="bought"))
     >>> model = auctor.MetricClassifier("auc").fit(table.matrix, table.labels)
     >>> auctor.save(model, folder / "model.auctor", schema=table.schema.to_json())
     >>> saved = read_classifier(folder / "model.auctor")

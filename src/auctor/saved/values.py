@@ -12,20 +12,21 @@ from auctor import losses, penalties, solvers
 from auctor.core.codec import KINDS, Arrays, Codec, Json, floats, whole
 from auctor.core.types import Array
 from auctor.penalties import Separable
+from auctor.tables.options import ReadOptions
 
 __all__ = ["CODEC", "Arrays", "Json", "floats", "whole"]
 
 
 @cache
 def parts() -> dict[str, type[Any]]:
-    """The classes of losses, penalties and solvers, by their names in files."""
+    """The classes of losses, penalties, solvers and options of reading, by their names in files."""
     found = {}
     for module, method in ((losses, "value_grad"), (penalties, "prox"), (solvers, "step")):
         for name in module.__all__:
             part = getattr(module, name)
             if inspect.isclass(part) and hasattr(part, method):
                 found[f"{module.__name__.removeprefix('auctor.')}.{name}"] = part
-    return found
+    return found | {"tables.ReadOptions": ReadOptions}
 
 
 @cache
@@ -53,7 +54,7 @@ def _levels(part: Any) -> dict[str, Any]:
     return dict(zip(("l1", "l2", "lower", "upper"), part.levels, strict=True))
 
 
-CODEC = Codec(known_parts, attributes={Separable: _levels})
+CODEC = Codec(known_parts, omitted={ReadOptions: ("schema",)}, attributes={Separable: _levels})
 
 
 # --- checks of the contents of a file; all raise ``ValueError`` -----------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,7 +36,7 @@ def parquet_file(source: Source, options: ReadOptions) -> ArrowFile:
     _check_source(source, "Parquet")
     from pyarrow import parquet
 
-    with _reading(source, "a Parquet file"):
+    with _reading(source.name, "a Parquet file"):
         file = parquet.ParquetFile(source.raw())
         schema = file.schema_arrow
 
@@ -45,7 +45,7 @@ def parquet_file(source: Source, options: ReadOptions) -> ArrowFile:
         columns = None if len(names) == len(schema) else names
         yield from file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
 
-    return ArrowFile(source, options, schema, batches, "a Parquet file")
+    return _table_file(source, options, schema, batches, "a Parquet file")
 
 
 def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
@@ -53,13 +53,13 @@ def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
     _check_source(source, "Arrow")
     import pyarrow as pa
 
-    with _reading(source, "an Arrow file"):
+    with _reading(source.name, "an Arrow file"):
         raw = source.raw()
         start = raw.tell()
         is_file = raw.read(len(_IPC_MAGIC)) == _IPC_MAGIC  # otherwise a stream
         raw.seek(start)
         if is_file:
-            file = pa.ipc.open_file(pa.memory_map(source.path) if source.path else raw)
+            file = pa.ipc.open_file(pa.OSFile(source.path) if source.path else raw)
             schema = file.schema
         else:
             schema = pa.ipc.open_stream(raw).schema
@@ -76,54 +76,81 @@ def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
             for low in range(0, batch.num_rows, rows):
                 yield batch.slice(low, rows).select(names)
 
-    return ArrowFile(source, options, schema, batches, "an Arrow file")
+    return _table_file(source, options, schema, batches, "an Arrow file")
+
+
+def _table_file(
+    source: Source,
+    options: ReadOptions,
+    schema: Any,
+    batches: Callable[[list[str]], Iterator[Any]],
+    kind: str,
+) -> ArrowFile:
+    """A file with a label column; refuses names that are empty or occur twice."""
+    with _reading(source.name, kind):
+        fields = check_names(source.name, list(schema.names))
+    if fields != list(schema.names):
+        raise DataError(
+            "a name for every column",
+            got=f"an empty name in {source.name}",
+            todo="Rename that column.",
+        )
+    place = find_label(source.name, fields, options, len(fields))
+    label = None if place is None else fields[place]
+    file = ArrowFile(source.name, schema, batches, label, options, kind)
+    check_width(source.name, len(file.names), options)
+    return file
 
 
 class ArrowFile:
-    """A file of Arrow record batches; null is a missing value."""
+    """Arrow record batches of a file or of a table in memory; null is a missing value.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file or the table, for messages.
+    schema : pyarrow.Schema
+    batches : callable
+        ``batches(names)`` gives the record batches of some columns, from the first one on.
+    label : str, optional
+        The label column; it may be a column that the batches do not have.
+    options : ReadOptions
+    kind : str
+        What a file must be, for messages.
+    """
 
     def __init__(
         self,
-        source: Source,
-        options: ReadOptions,
+        name: str,
         schema: Any,
-        batches: Callable[[list[str]], Iterator[Any]],
-        kind: str,
+        batches: Callable[[list[str]], Iterable[Any]],
+        label: str | None,
+        options: ReadOptions,
+        kind: str = "a table",
     ) -> None:
-        self.source, self.options = source, options
+        self.name, self.label, self.options = name, label, options
         self._batches, self._kind = batches, kind
-        with _reading(source, kind):
-            self._fields = {field.name: field for field in schema}
-            fields = check_names(source.name, list(schema.names))
-        if fields != list(schema.names):
-            raise DataError(
-                "a name for every column",
-                got=f"an empty name in {source.name}",
-                todo="Rename that column.",
-            )
-        label = find_label(source.name, fields, options, len(fields))
+        self._fields = {field.name: field for field in schema}
         self.named = True
-        self.label = None if label is None else fields[label]
-        self.names = tuple(name for name in fields if name != self.label)
+        self.names = tuple(one for one in self._fields if one != label)
         self.non_numeric: set[int] = set()
         self.first_non_numbers: dict[int, str] = {}
-        check_width(source.name, len(self.names), options)
         self.text_columns = frozenset(
-            k for k, name in enumerate(self.names) if _is_dictionary(self._fields[name].type)
+            k for k, one in enumerate(self.names) if _is_dictionary(self._fields[one].type)
         )
         self.float_columns = frozenset(
-            k for k, name in enumerate(self.names) if _is_floating(self._fields[name].type)
+            k for k, one in enumerate(self.names) if _is_floating(self._fields[one].type)
         )
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
-        """All rows, in blocks of at most ``options.most_rows``."""
+        """All rows, a block for each batch."""
         self.non_numeric = set()
-        used = [name for name, kind in zip(self.names, kinds, strict=True) if kind != "skip"]
-        if self.label is not None:
-            used.append(self.label)
-        self._check_types(used)
-        with _reading(self.source, f"{self._kind} that can be read to its end"):
-            for batch in self._batches([name for name in self._fields if name in set(used)]):
+        used = {one for one, kind in zip(self.names, kinds, strict=True) if kind != "skip"}
+        used |= {self.label} & self._fields.keys()
+        listed_names = [one for one in self._fields if one in used]
+        self._check_types(listed_names)
+        with _reading(self.name, f"{self._kind} that can be read to its end"):
+            for batch in self._batches(listed_names):
                 if batch.num_rows:
                     yield self._block(batch, kinds, strict)
 
@@ -145,7 +172,7 @@ class ArrowFile:
                 codes[:, len(words)], known = coded(batch.column(name))
                 words.append(known)
         labels = None
-        if self.label is not None:
+        if self.label in self._fields:
             labels = self._labels(batch.column(self.label))
         return Block(numbers, codes, words, labels)
 
@@ -162,12 +189,16 @@ class ArrowFile:
                 zero_copy_only=False
             )
             return values
+        if _is_text(column.type):
+            plain = plain_numbers(column.cast(pa.large_string()), self.options.decimal)
+            if plain is not None:
+                return plain
         codes, words = coded(column)
-        meanings = [parse_number(word) for word in words]
+        meanings = [parse_number(word, self.options.decimal) for word in words]
         if None in meanings:
             if strict:
                 word = words[meanings.index(None)]
-                place = f" of type {column.type} in {self.source.name}"
+                place = f" of type {column.type} in {self.name}"
                 name = self.names[k] if self.options.sample_rows else ""
                 column_of = f"column {self.names[k]!r}"
                 trained = self.options.schema is not None
@@ -190,14 +221,14 @@ class ArrowFile:
             if rounded and self.options.labelled and long_labels(labels).size:
                 raise DataError(
                     EXACT_LABELS + " beside null",
-                    got=f"larger ones in {self.label!r} of {self.source.name}",
+                    got=f"larger ones in {self.label!r} of {self.name}",
                     todo="Drop the rows without a label first.",
                 )
             return labels
         if column.null_count:
             raise DataError(
                 "a label in every row",
-                got=f"null in {self.label!r} of {self.source.name}",
+                got=f"null in {self.label!r} of {self.name}",
                 todo="Drop the rows without a label first.",
             )
         if types.is_boolean(column.type):
@@ -206,7 +237,7 @@ class ArrowFile:
         if any("\0" in word for word in words):
             raise DataError(
                 "text as labels",
-                got=f"a zero byte in {self.label!r} of {self.source.name}",
+                got=f"a zero byte in {self.label!r} of {self.name}",
                 todo="Remove zero bytes from the labels.",
             )
         return np.array(words)
@@ -221,7 +252,7 @@ class ArrowFile:
         if bad:
             raise DataError(
                 "columns of numbers or text",
-                got=f"{listed(bad, 3)} in {self.source.name}",
+                got=f"{listed(bad, 3)} in {self.name}",
                 todo="Encode or drop such columns first.",
             )
 
@@ -236,7 +267,7 @@ def _check_source(source: Source, kind: str) -> None:
 
 
 @contextmanager
-def _reading(source: Source, wanted: str) -> Iterator[None]:
+def _reading(name: str, wanted: str) -> Iterator[None]:
     """Turn errors of pyarrow into a `DataError` that says what was needed."""
     import pyarrow as pa
 
@@ -248,7 +279,7 @@ def _reading(source: Source, wanted: str) -> Iterator[None]:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
             wanted,
-            got=f"{said} in {source.name}",
+            got=f"{said} in {name}",
             todo="Check that it is complete and of that format.",
         ) from error
 

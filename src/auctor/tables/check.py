@@ -20,7 +20,7 @@ from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT_INTEGERS, has_decimal_comma, listed, parse_number
 from auctor.tables.dates import days, patterns_of
 from auctor.tables.infer import MOSTLY, Note
-from auctor.tables.options import ReadOptions
+from auctor.tables.options import ReadOptions, reading_option
 from auctor.tables.stats import ColumnStats
 
 #: Smallest number of rows for findings about distinct values.
@@ -110,7 +110,7 @@ def leave_out_unique(
         Note(
             f"leaves out {names}: the text differs in every row, as names and ids do.",
             "Pass {option} to keep it.",
-            Option("as_category", [file.names[k] for k in unique]),
+            reading_option("as_category", [file.names[k] for k in unique]),
             warns=False,
         )
     )
@@ -143,7 +143,7 @@ def _found(
     seen: ColumnView, kind: str, does: str, todo: str, option: str | Option, *, warns: bool = False
 ) -> Finding:
     """A finding; the name of an option stands for that option with the column as its value."""
-    named = Option(option, [seen.name]) if isinstance(option, str) else option
+    named = reading_option(option, [seen.name]) if isinstance(option, str) else option
     return Finding(seen.name, kind, Note(does, todo, named, warns=warns))
 
 
@@ -233,7 +233,7 @@ def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
         if points:  # as in 1.234,50; the option decimal does not read points between thousands
             yield _found(seen, "decimal", does, "Pass {option} to make it a number.", "as_number")
         else:
-            todo, option = "Pass {option} to read them.", Option("decimal", ",")
+            todo, option = "Pass {option} to read them.", reading_option("decimal", ",")
             yield _found(seen, "decimal", does, todo, option)
     elif decimal == "," and _shaped(words, _has_point):
         does = (
@@ -292,11 +292,11 @@ def _date_option(seen: ColumnView) -> tuple[str, Option]:
     fits = patterns_of(seen.counts)
     if not fits:
         todo = "Pass {option} with its pattern, such as %d/%m/%Y for day/month/year."
-        return todo, Option("date")
+        return todo, reading_option("date")
     todo = "Pass {option} to read them."
     if len(fits) > 1:
         todo = f"Pass {{option}} to read them, or {fits[1]} if the month comes first."
-    return todo, Option("date", {seen.name: fits[0]})
+    return todo, reading_option("date", {seen.name: fits[0]})
 
 
 def _shaped(words: dict[str, int], shape: Callable[[str], bool]) -> bool:

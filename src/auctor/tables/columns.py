@@ -11,7 +11,7 @@ from auctor.core.checks import meant
 from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, IntArray
 from auctor.tables.blocks import TableFile
-from auctor.tables.options import ReadOptions
+from auctor.tables.options import ReadOptions, reading_option
 from auctor.tables.source import shown
 
 #: Words for a missing value in text, in lower case.
@@ -83,12 +83,12 @@ def no_number(
     """
     got = f"{shown(word.encode())}{place}"
     if has_decimal_comma(word):
-        todo, option = "Pass {option} if that is a decimal comma.", Option("decimal", ",")
+        todo, option = "Pass {option} if that is a decimal comma.", reading_option("decimal", ",")
         return DataError(f"numbers in {column}", got=got, todo=todo, option=option)
     if name:
         todo, option = (
             "Correct it, or take the column as text with {option}.",
-            Option("as_category", name),
+            reading_option("as_category", name),
         )
         return DataError(f"numbers in {column}", got=got, todo=todo, option=option)
     todo = "Correct it, or leave out the column; auctor train, compare and stream take text."
@@ -171,7 +171,7 @@ def find_label(
             "the name of the label column",
             got=f"{known} in {file}",
             todo="Pass {option} with its name or position.",
-            option="label",
+            option=reading_option("label"),
         )
     if isinstance(label, str):
         if label not in known_names:
@@ -181,7 +181,7 @@ def find_label(
                 f"one column named {label!r}",
                 got=f"{known} in {file}",
                 todo=f"{meant(label, known_names)}Pass {{option}} with a name or a position.",
-                option="label",
+                option=reading_option("label"),
             )
         return known_names.index(label)
     if not -n_fields <= label < n_fields:
@@ -189,7 +189,7 @@ def find_label(
             f"{{option}} in [{-n_fields}, {n_fields})",
             got=f"{label} for {n_fields} columns of {file}",
             todo="Pass a position in that range.",
-            option="label",
+            option=reading_option("label"),
         )
     return label % n_fields
 

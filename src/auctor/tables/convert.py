@@ -24,7 +24,7 @@ from auctor.tables.infer import (
     note_text,
     scan_columns,
 )
-from auctor.tables.options import CHUNK_ROWS, ReadOptions
+from auctor.tables.options import DEFAULTS, ReadOptions
 from auctor.tables.parts import Names, RowBatch, block_part
 from auctor.tables.read import read_source
 from auctor.tables.source import Source
@@ -55,23 +55,8 @@ class Converted(NamedTuple):
 
 
 @speaks_as("convert")
-def convert(  # noqa: PLR0913 - options of reading
-    source: Any,
-    destination: AnyPath,
-    *,
-    format: str = "auto",
-    to: str = "auto",
-    label: str | int | None = None,
-    columns: Sequence[str] | None = None,
-    categorical: str = "one_hot",
-    buckets: int = 1024,
-    missing: str = "refuse",
-    labelled: bool = True,
-    n_features: int | None = None,
-    zero_based: bool | str = "auto",
-    header: bool | str = "auto",
-    delimiter: str | None = None,
-    decimal: str = ".",
+def convert(
+    source: Any, destination: AnyPath, reading: ReadOptions = DEFAULTS, *, to: str = "auto"
 ) -> Converted:
     r"""Write the rows of a file to a file of another format, chunk by chunk.
 
@@ -85,48 +70,21 @@ def convert(  # noqa: PLR0913 - options of reading
     ----------
     source : path, "-" or file object
     destination : path
-    format, to : str
-        Formats of the source and the destination; "auto" chooses by the names, and refuses a
-        destination with an unknown ending.
-    label, columns, categorical, buckets, missing, labelled, n_features
-        As in `read_table`.
-    zero_based, header, delimiter, decimal
-        As in `read_table`.
+    reading : ReadOptions
+    to : str
+        Format of the destination; "auto" chooses by its name, and refuses an unknown ending.
 
     Examples
     --------
     >>> import io, tempfile
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "rows.svm"
-    >>> convert(io.BytesIO(b"y,a,b\n1,2,red\n0,0,blue\n"), path, format="csv")
+    >>> convert(io.BytesIO(b"y,a,b\n1,2,red\n0,0,blue\n"), path, ReadOptions(format="csv"))
     Converted(rows=2, columns=3, source='csv', destination='svmlight')
     >>> path.read_text()
     '1 1:2 3:1\n0 2:1\n'
     """
-    options = ReadOptions(
-        format=format,
-        chunk_rows=CHUNK_ROWS,
-        label=label,
-        labelled=labelled,
-        n_features=n_features,
-        zero_based=zero_based,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-        columns=columns,
-        categorical=categorical,
-        buckets=buckets,
-        missing=missing,
-    )
-    return convert_file(source, destination, options, to=to)
-
-
-@speaks_as("convert")
-def convert_file(
-    source: Any, destination: AnyPath, options: ReadOptions, *, to: str = "auto"
-) -> Converted:
-    """Write the rows of a file, read as the options say, in another format; see `convert`."""
-    check_format(options.format)
+    check_format(reading.format)
     check_choice("to", to, ("auto", "svmlight", *TABLES))
     check_file(source)
     path = check_destination(destination)
@@ -134,20 +92,20 @@ def convert_file(
     notes: list[Note] = []
     file = Source(source)
     try:
-        found = format_to_read(options.format, file.name)
+        found = format_to_read(reading.format, file.name)
         file.keep()
-        opened = None if found == "svmlight" else TABLES[found](file, options)
+        opened = None if found == "svmlight" else TABLES[found](file, reading)
         counter = _Counter()
         # Sparse rows, tables that need all rows for their fills, and all other tables.
         if opened is None:
-            parts = _unnamed(file, found, options, wanted)
+            parts = _unnamed(file, found, reading, wanted)
             names = Names(None, "label")
-        elif wanted not in _WITH_WORDS and options.missing in WHOLE_COLUMN:
-            stats, kinds = scan_columns(opened, options, file.name)
+        elif wanted not in _WITH_WORDS and reading.missing_rule in WHOLE_COLUMN:
+            stats, kinds = scan_columns(opened, reading, file.name)
             _refuse_long_integers(stats, opened, kinds, file.name)
-            return _in_memory(file, path, found, wanted, options, notes)
+            return _in_memory(file, path, found, wanted, reading, notes)
         else:
-            names, parts = _named(opened, file.name, wanted, options, notes)
+            names, parts = _named(opened, file.name, wanted, reading, notes)
         write_parts(path, counter.count(parts), names, wanted)
         return Converted(counter.rows, counter.columns, found, wanted)
     finally:  # notes are given even if the conversion fails
@@ -183,7 +141,7 @@ def _named(
         notes += note_text(stats, file, kinds, name, options.decimal)
         parts = (block_part(block, kinds) for block in file.blocks(kinds))
         return _names(used, file), parts
-    if options.missing != "zero" and leave_out_empty(stats, file, kinds, name, notes):
+    if options.missing_rule != "zero" and leave_out_empty(stats, file, kinds, name, notes):
         stats = ColumnStats()  # again, without the columns that are now left out
         for block in file.blocks(kinds):
             stats.add(block)

@@ -16,7 +16,7 @@ from auctor.tables.blocks import INT32_MAX, Block, TableFile
 from auctor.tables.columns import listed
 from auctor.tables.dates import all_days
 from auctor.tables.lost import Lost, add_lost, refuse_lost
-from auctor.tables.options import IN_PARTS
+from auctor.tables.options import IN_PARTS, reading_option
 from auctor.tables.schema import KEEP, Column, Schema
 
 
@@ -196,7 +196,7 @@ class Encoder:
                 refused[column.name] = count
         if refused and not self.keeps_missing:
             advice = "Fill or drop them first, or train with {option}."
-            option = Option("missing", "mean")
+            option = reading_option("missing", "mean")
             refuse_missing(refused, self.name, advice=advice, option=option)
 
     def _places(self, file: TableFile) -> list[int]:

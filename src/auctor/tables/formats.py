@@ -12,7 +12,7 @@ from auctor.tables.arrays import npy_file, npz_file
 from auctor.tables.arrow import ipc_file, parquet_file
 from auctor.tables.blocks import TableFile
 from auctor.tables.delimited import DelimitedFile
-from auctor.tables.options import ReadOptions
+from auctor.tables.options import ReadOptions, reading_option
 from auctor.tables.source import Source
 
 
@@ -93,7 +93,7 @@ def format_to_read(format: str, name: str) -> str:
             "a text, Parquet, Arrow or NumPy file",
             got=f"the {kind} {name}",
             todo="Save the table as CSV first, or pass {option} if it is one of these.",
-            option="format",
+            option=reading_option("format"),
         )
     return format_of(name)
 

@@ -58,7 +58,7 @@ def find_schema(
             kinds[k] = "category"
         whole = gathered(file, kinds, options, rows=rows)
     stats = _stats_of(whole)
-    if options.missing != "zero" and leave_out_empty(stats, file, kinds, name, notes):
+    if options.missing_rule != "zero" and leave_out_empty(stats, file, kinds, name, notes):
         whole = gathered(file, kinds, options, rows=rows)
         stats = _stats_of(whole)
     if options.check and leave_out_unique(stats, file, kinds, options, notes):
@@ -73,7 +73,7 @@ def find_schema(
         notes += note_long_integers(stats, file, kinds, name)
     schema, summary = infer(stats, file, kinds, options, name, whole.numbers)
     notes += note_dates(schema, name) + note_amounts(schema, options)
-    if options.missing == "auto":
+    if options.missing_rule == "auto":
         notes += note_filled(summary, name)
     return whole, schema, summary
 

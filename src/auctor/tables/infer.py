@@ -16,7 +16,7 @@ from auctor.tables.columns import EXACT_INTEGERS, listed, parse_number
 from auctor.tables.dates import are_dates
 from auctor.tables.encode import numbers_in, refuse_missing
 from auctor.tables.lost import Lost
-from auctor.tables.options import SKIP, ReadOptions
+from auctor.tables.options import SKIP, ReadOptions, reading_option
 from auctor.tables.schema import KEEP, Column, ColumnSummary, Schema
 from auctor.tables.stats import ColumnStats
 
@@ -92,7 +92,7 @@ def _apply_options(file: TableFile, kinds: list[str], options: ReadOptions, name
                     got=f"{column!r}",
                     todo=_one_each(column, places)
                     or f"{meant(column, file.names)}Choose among {listed(file.names)}.",
-                    option=(option, Option(option, column.split(","))),
+                    option=(option, reading_option(option, column.split(","))),
                 )
             kinds[places[column]] = kind
 
@@ -160,7 +160,7 @@ def note_text(
                     f"categories: {numbers} of {total} values are numbers, "
                     f"{file.first_non_numbers[k]} is not.",
                     "Correct it, or pass {option} to take it as missing.",
-                    Option("as_number", [file.names[k]]),
+                    reading_option("as_number", [file.names[k]]),
                 )
             )
     return notes
@@ -248,7 +248,7 @@ def infer(
             "columns of numbers",
             got=f"text in {listed(words)} of {name}",
             todo="Pass {option} or 'hash', or choose other columns.",
-            option=Option("categorical", "one_hot"),
+            option=reading_option("categorical", "one_hot"),
         )
     # Missing values without a fill are refused, unless a stream skips such rows.
     refused = {
@@ -256,11 +256,11 @@ def infer(
         for facts, column in zip(summary, columns, strict=True)
         if facts.missing and column.fill is None
     }
-    if refused and options.missing != SKIP:
+    if refused and options.missing_rule != SKIP:
         advice = "Fill or drop them first."
-        if options.missing == "refuse":
+        if options.missing_rule == "refuse":
             advice = "Pass {option} with a rule, such as 'mean', or fill or drop them first."
-        refuse_missing(refused, name, advice=advice, option="missing")
+        refuse_missing(refused, name, advice=advice, option=reading_option("missing"))
     schema = Schema.of(columns, file.label)
     if not schema.n_features:
         raise DataError("a column with values", got=f"none in {name}", todo="Check the file.")
@@ -274,7 +274,7 @@ def note_dates(schema: Schema, name: str) -> list[Note]:
         return []
     shown = listed([repr(date) for date in dates])
     does = f"reads {shown} of {name} as dates, in days since 1 January 1970."
-    option = Option("as_category", dates)
+    option = reading_option("as_category", dates)
     return [Note(does, "Pass {option} to treat them as text.", option, warns=False)]
 
 
@@ -356,8 +356,8 @@ def _date_or_amount(
 def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
     """The schema of a column of categories; a missing value becomes none or the most frequent."""
     no_category = ("auto", "zero", KEEP, SKIP)
-    fill = "" if options.missing in no_category else None
-    if words and options.missing not in (*no_category, "refuse"):
+    fill = "" if options.missing_rule in no_category else None
+    if words and options.missing_rule not in (*no_category, "refuse"):
         most = max(words.values())
         fill = min(word for word, count in words.items() if count == most)
     if options.categorical == "hash":
@@ -369,18 +369,18 @@ def _number_fill(
     facts: FloatArray, options: ReadOptions, values: FloatArray | None
 ) -> float | str | None:
     """The number that missing values of a column become; None refuses them."""
-    if options.missing == "zero":
+    if options.missing_rule == "zero":
         return 0.0
-    if options.missing == KEEP:
+    if options.missing_rule == KEEP:
         return KEEP
-    if options.missing in ("refuse", SKIP) or np.isnan(facts[1]):
+    if options.missing_rule in ("refuse", SKIP) or np.isnan(facts[1]):
         return None
-    if options.missing == "mean":
+    if options.missing_rule == "mean":
         fill = float(facts[3])
     else:
         assert values is not None
         known = values[~np.isnan(values)]
-        if options.missing in ("auto", "median"):
+        if options.missing_rule in ("auto", "median"):
             fill = float(np.median(known))
         else:
             found, counts = np.unique(known, return_counts=True)

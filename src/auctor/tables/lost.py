@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from auctor.core.errors import DataError, DataWarning, Option
+from auctor.core.errors import DataError, DataWarning
 from auctor.tables.columns import listed
+from auctor.tables.options import reading_option
 from auctor.tables.schema import Column
 from auctor.tables.source import shown
 
 #: Smallest number of values of a column of which all may be unknown: fewer may be new categories.
 FEW_VALUES = 20
-_REFUSE = Option("unreadable", "refuse")
+_REFUSE = reading_option("unreadable", "refuse")
 
 
 class Lost(NamedTuple):
@@ -105,11 +106,11 @@ def lost_warnings(
     >>> city = Column("city", "category", levels=("Oslo", "Rome"))
     >>> for warning in lost_warnings({"city": Lost(city, 3, 99, "Bonn")}, 100):
     ...     print(warning)
-    auctor treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with categorical='hash' to use categories that appear later.
+    Treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with ReadOptions(categorical='hash') to use categories that appear later.
     >>> sold = Column("sold", "date", fill=18000.0)
     >>> for warning in lost_warnings({"sold": Lost(sold, 9, 9, "31/12/2020")}, 9):
     ...     print(warning)
-    auctor takes values that it cannot read as missing; got 9 of 9 values of 'sold' such as '31/12/2020', where the model has dates year-month-day. Write them as in training, or pass unreadable='refuse' to refuse such rows.
+    Takes values that it cannot read as missing; got 9 of 9 values of 'sold' such as '31/12/2020', where the model has dates year-month-day. Write them as in training, or pass ReadOptions(unreadable='refuse') to refuse such rows.
     """  # noqa: E501
     bad = [str(one) for one in lost.values() if one.unreadable]
     if bad:
@@ -129,7 +130,7 @@ def lost_warnings(
             does=f"treats categories that {of} did not have as no category",
             got=listed(new),
             todo="Train with {option} to use categories that appear later.",
-            option=Option("categorical", "hash"),
+            option=reading_option("categorical", "hash"),
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypedDict
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import ParameterError, speaks
+from auctor.core.errors import Option, ParameterError, speaks
 from auctor.tables.schema import Schema
 
 #: Default rows per chunk: 6.5 MB for a table of 100 columns of 8-byte numbers.
@@ -22,97 +23,139 @@ MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent", "keep")
 SKIP = "skip"
 #: Advice for a file that does not fit into memory.
 IN_PARTS = "Write it as shards with auctor convert: they are read in parts."
+#: Options of tables in memory; the others are about files and streams.
+OF_TABLES = (
+    "columns", "drop", "as_category", "as_number", "date", "categorical", "buckets", "missing",
+    "decimal", "unreadable",
+)  # fmt: skip
 #: What to do with values of new rows that the schema cannot read: count and warn, or raise.
 UNREADABLE = ("warn", "refuse")
 
 
-class ReadKeywords(TypedDict, total=False):
-    """`ReadOptions` as keywords of a function that passes them on."""
-
-    format: str
-    n_threads: int | None
-    chunk_rows: int
-    label: str | int | None
-    schema: Schema | None
-    labelled: bool
-    n_features: int | None
-    zero_based: bool | str
-    header: bool | str
-    delimiter: str | None
-    decimal: str
-    columns: Sequence[str] | None
-    categorical: str
-    buckets: int
-    missing: str
-    drop: Sequence[str]
-    as_category: Sequence[str]
-    as_number: Sequence[str]
-    date: Mapping[str, str]
-    check: bool
-    unreadable: str
-    sample_rows: int
+def reading_option(name: str, value: object = None) -> Option:
+    """A field of `ReadOptions`, for messages."""
+    return Option(name, value, of="ReadOptions")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReadOptions:
-    """How to read a file; `read_table`, `open_stream` and `convert` take these as keywords.
+    """How to read rows; the ``reading`` of `read_table`, `open_stream` and all that reads tables.
+
+    A column whose values all spell numbers is a column of numbers, and true and false are 1 and 0;
+    a column of dates becomes the days since 1 January 1970; any other column is a category.
 
     Parameters
     ----------
-    format : str
-        Name of a format, or "auto".
+    format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
+        "auto" chooses by the name of the file, svmlight for an unknown ending.
+    label : str or int, optional
+        Name or position of the label column; by default that of the schema, or the one called
+        label, target, y or class (NPY: the last column). A position may be text, if no column has
+        that name.
+    labelled : bool
+        Whether there must be labels; if not, missing labels are NaN.
+    schema : Schema, optional
+        The schema of another table, by which this one is encoded. Columns may have another order,
+        and further columns are ignored; unknown categories become zeros.
+    unreadable : {"warn", "refuse"}
+        With a schema: text that is no date or amount in a column of these, and columns whose
+        categories are all unknown. "warn" takes such values as missing or no category.
+    columns : sequence of str, optional
+        Names of the columns to use; by default all.
+    drop, as_category : sequence of str
+        Columns to leave out, and columns to read as categories even if they spell numbers.
+    as_number : sequence of str
+        Columns of amounts such as $1,200 or 45 %, to read as numbers.
+    date : mapping
+        Patterns of dates by column, as in `datetime.strptime`: "%d/%m/%Y".
+    categorical : {"one_hot", "hash", "refuse"}
+        "one_hot": a column of zeros and ones for each category, in the order of their names.
+        "hash": ``buckets`` columns, which categories share by their hash
+        (`auctor.tables.encode.bucket`). "refuse": columns of text are an error.
+    buckets : int
+    missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "keep"}, optional
+        What a missing number or date becomes; "auto" is the median, with a warning. "keep" leaves
+        it missing, for models that accept that. Missing categories become the most frequent one, or
+        with "auto", "zero" and "keep" no category at all. Sparse files accept only "refuse", "zero"
+        and "keep". "skip", for streams with ``sample_rows``, leaves numbers NaN for a learner that
+        skips such rows. By default `TableClassifier` takes "auto", and all others "refuse".
+    check : bool
+        Whether to warn of columns such as ids and leaks of the label; text that differs in every
+        row is then left out.
+    sample_rows : int
+        If above 0, the schema of a stream is inferred from this number of first rows, as
+        `read_table` infers it from all rows. Later categories become zeros and are counted. The
+        first of several files decides. The first chunk of a pipe waits for these rows. At 0 and
+        without a schema every column of a stream must hold numbers.
+    chunk_rows : int
+        Largest number of rows per chunk of a stream; those of rows with many entries are smaller.
+    header : bool or "auto"
+        Whether the first line of a CSV file has the names of the columns. "auto": it has if none of
+        its fields is a number, one of them is a known name, or a word is above a number.
+    delimiter : str, optional
+        Character between the fields of a CSV file; by default the most frequent of comma, tab,
+        semicolon and vertical bar in the first line.
+    decimal : {".", ","}
+        Decimal sign of numbers in text.
+    n_features : int, optional
+        Number of columns of svmlight rows; a larger index is refused. By default chunks become
+        wider with larger indices; with a schema, indices that it does not have are left out.
+    zero_based : bool or "auto"
+        Whether svmlight indices start from 0. "auto": as in the schema; without one from 1, unless
+        the first MiB of text has an index 0. A later index 0 is refused.
     n_threads : int, optional
         Threads that parse svmlight text.
-    chunk_rows : int
-    label : str or int, optional
-    schema : Schema, optional
-    labelled : bool
-    n_features : int, optional
-    zero_based : bool or "auto"
-    header : bool or "auto"
-    delimiter : str, optional
-    decimal : {".", ","}
-    columns : sequence of str, optional
-    categorical, missing : str
-    buckets : int
-    drop, as_category, as_number : sequence of str
-        Columns to leave out, to read as categories, and to read as amounts such as $1,200.
-    date : mapping
-        Patterns of dates by column, as in `datetime.strptime`.
-    check : bool
-        Whether to check for ids, dates as text, leaks of the label and the like.
-    unreadable : {"warn", "refuse"}
-        What to do with values of new rows that the schema cannot read.
-    sample_rows : int
-        Number of first rows of a stream from which the schema is inferred; 0 if all columns must
-        be numbers.
+
+    Examples
+    --------
+    >>> ReadOptions(label="bought", drop="id")
+    ReadOptions(label='bought', drop=('id',))
     """
 
     format: str = "auto"
-    n_threads: int | None = None
-    chunk_rows: int = CHUNK_ROWS
     label: str | int | None = None
-    schema: Schema | None = None
     labelled: bool = True
-    n_features: int | None = None
-    zero_based: bool | str = "auto"
-    header: bool | str = "auto"
-    delimiter: str | None = None
-    decimal: str = "."
+    schema: Schema | None = None
+    unreadable: str = "warn"
     columns: Sequence[str] | None = None
-    categorical: str = "one_hot"
-    buckets: int = 1024
-    missing: str = "refuse"
     drop: Sequence[str] = ()
     as_category: Sequence[str] = ()
     as_number: Sequence[str] = ()
     date: Mapping[str, str] = field(default_factory=dict)
+    categorical: str = "one_hot"
+    buckets: int = 1024
+    missing: str | None = None
     check: bool = False
-    unreadable: str = "warn"
     sample_rows: int = 0
+    chunk_rows: int = CHUNK_ROWS
+    header: bool | str = "auto"
+    delimiter: str | None = None
+    decimal: str = "."
+    n_features: int | None = None
+    zero_based: bool | str = "auto"
+    n_threads: int | None = None
+
+    def __repr__(self) -> str:
+        changed = (f"{name}={value!r}" for name, value in self.changed().items())
+        return f"ReadOptions({', '.join(changed)})"
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
     @speaks
     def __post_init__(self) -> None:
+        for name in ("columns", "drop", "as_category", "as_number"):  # one name is a list of one
+            value = getattr(self, name)
+            if value is not None:
+                named = (value,) if isinstance(value, str) else tuple(value)
+                object.__setattr__(self, name, named)
+        if not isinstance(self.date, Mapping):
+            raise ParameterError(
+                "{option} to map columns to formats",
+                got=f"{self.date!r}",
+                todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
+                option=Option("date", bare=True),
+            )
         check_int("chunk_rows", self.chunk_rows, low=1)
         check_int("buckets", self.buckets, low=1)
         if self.n_features is not None:
@@ -120,7 +163,8 @@ class ReadOptions:
         check_choice("categorical", self.categorical, CATEGORICAL)
         check_int("sample_rows", self.sample_rows, low=0)
         missing = (*MISSING, SKIP) if self.sample_rows else MISSING
-        check_choice("missing", self.missing, missing)
+        if self.missing is not None:
+            check_choice("missing", self.missing, missing)
         check_choice("decimal", self.decimal, (".", ","))
         _check_yes_no("zero_based", self.zero_based)
         _check_yes_no("header", self.header)
@@ -147,6 +191,21 @@ class ReadOptions:
             decimal=self.decimal,
             unreadable=self.unreadable,
         )
+
+    def changed(self) -> dict[str, Any]:
+        """The options that differ from their defaults, by name."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        usual = {one.name: {} if one.default is NO_DEFAULT else one.default for one in fields(self)}
+        return {name: value for name, value in values.items() if value != usual[name]}
+
+    def of_table(self) -> ReadOptions:
+        """Those of the options that a table in memory has."""
+        return ReadOptions(**{name: getattr(self, name) for name in OF_TABLES})
+
+    @property
+    def missing_rule(self) -> str:
+        """The rule for missing values."""
+        return self.missing or "refuse"
 
     @property
     def label_column(self) -> str | int | None:
@@ -197,3 +256,7 @@ def _check_delimiter(delimiter: str | None) -> None:
             todo="Pass ',' or ';'.",
             option="delimiter",
         )
+
+
+#: The options that readers have without others.
+DEFAULTS = ReadOptions()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as, warn
+from auctor.core.errors import DataError, ParameterError, speaks_as, warn
 from auctor.core.memory import enough_memory
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
@@ -20,7 +20,7 @@ from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.gather import find_schema, gathered
 from auctor.tables.infer import Note, note_unreadable
 from auctor.tables.lost import Lost, lost_warnings, refuse_lost
-from auctor.tables.options import CHUNK_ROWS, IN_PARTS, ReadOptions
+from auctor.tables.options import DEFAULTS, IN_PARTS, ReadOptions, reading_option
 from auctor.tables.schema import KEEP, ColumnSummary, Schema
 from auctor.tables.source import Source
 from auctor.tables.stats import ColumnStats
@@ -51,123 +51,35 @@ class Table(NamedTuple):
 
 
 @speaks_as("read_table")
-def read_table(  # noqa: PLR0913 - options of reading
-    source: Any,
-    format: str = "auto",
-    *,
-    label: str | int | None = None,
-    schema: Schema | None = None,
-    columns: Sequence[str] | None = None,
-    categorical: str = "one_hot",
-    buckets: int = 1024,
-    missing: str = "refuse",
-    labelled: bool = True,
-    n_features: int | None = None,
-    zero_based: bool | str = "auto",
-    header: bool | str = "auto",
-    delimiter: str | None = None,
-    decimal: str = ".",
-    drop: Sequence[str] = (),
-    as_category: Sequence[str] = (),
-    as_number: Sequence[str] = (),
-    date: Mapping[str, str] | None = None,
-    check: bool = False,
-    unreadable: str = "warn",
-    dtype: npt.DTypeLike | None = None,
-    n_threads: int | None = None,
+def read_table(
+    source: Any, reading: ReadOptions = DEFAULTS, *, dtype: npt.DTypeLike | None = None
 ) -> Table:
     r"""Read a file into memory, with categories encoded as numbers.
 
-    A column whose values all spell numbers is a column of numbers; true and false are 1 and 0. A
-    column of dates (year-month-day, with a time or without) becomes the days since 1 January 1970.
-    Any other column is a category. In text an empty field, NA, N/A, NaN, null, None and ? are
-    missing values; in Parquet and Arrow files null is one too. A `DataWarning` names columns that
-    are left out because they have no values (not with ``missing="zero"``), columns of dates,
-    columns that are categories only because of a few values among numbers, and columns with whole
-    numbers beyond 2^53.
+    In text an empty field, NA, N/A, NaN, null, None and ? are missing values; in Parquet and Arrow
+    files null is one too. A `DataWarning` names columns that are left out because they have no
+    values (not with ``missing="zero"``), columns of dates, columns that are categories only because
+    of a few values among numbers, and columns with whole numbers beyond 2^53.
 
     Parameters
     ----------
     source : path, "-" or file object
         "-" is standard input. Text may be compressed (gz, bz2, xz; zst with zstandard).
-    format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
-        "auto" chooses by the name of the file, svmlight for an unknown ending.
-    label : str or int, optional
-        Name or position of the label column; by default that of the schema, or the one called
-        label, target, y or class (NPY: the last column). A position may be text, if no column has
-        that name.
-    schema : Schema, optional
-        The schema of another table, by which this one is encoded. Columns may have another order,
-        and further columns are ignored; unknown categories become zeros.
-    columns : sequence of str, optional
-        Names of the columns to use; by default all.
-    categorical : {"one_hot", "hash", "refuse"}
-        "one_hot": a column of zeros and ones for each category, in the order of their names.
-        "hash": ``buckets`` columns, which categories share by their hash
-        (`auctor.tables.encode.bucket`). "refuse": columns of text are an error.
-    buckets : int
-    missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "keep"}
-        What a missing number or date becomes; "auto" is the median, with a warning. "keep" leaves
-        it missing, for models that accept that. Missing categories become the most frequent one, or
-        with "auto", "zero" and "keep" no category at all. Sparse files accept only "refuse", "zero"
-        and "keep".
-    labelled : bool
-        Whether there must be labels.
-    n_features : int, optional
-        Number of columns of a svmlight file; a larger index is refused.
-    zero_based, header, delimiter, decimal
-        As in `open_stream`.
-    drop, as_category : sequence of str
-        Columns to leave out, and columns to read as categories even if they spell numbers.
-    as_number : sequence of str
-        Columns of amounts such as $1,200 or 45 %, to read as numbers.
-    date : dict, optional
-        Patterns of dates by column, as in `datetime.strptime`: "%d/%m/%Y".
-    check : bool
-        Whether to warn of columns such as ids and leaks of the label; text that differs in every
-        row is then left out.
-    unreadable : {"warn", "refuse"}
-        With a schema: text that is no date or amount in a column of these, and columns whose
-        categories are all unknown. "warn" takes such values as missing or no category.
+    reading : ReadOptions
     dtype : float64 or float32, optional
         Type of the matrix; float64 by default.
-    n_threads : int, optional
-        Threads that parse svmlight text.
 
     Examples
     --------
     >>> import io
     >>> text = io.BytesIO(b"age,city,bought\n31,Oslo,1\n45,Rome,0\n")
-    >>> table = read_table(text, "csv", label="bought")
+    >>> table = read_table(text, ReadOptions(format="csv", label="bought"))
     >>> table.matrix.tolist(), table.labels.tolist()
     ([[31.0, 1.0, 0.0], [45.0, 0.0, 1.0]], [1, 0])
     >>> table.schema.feature_names
     ('age', 'city=Oslo', 'city=Rome')
     """
-    options = ReadOptions(
-        format=format,
-        chunk_rows=CHUNK_ROWS,
-        n_threads=n_threads,
-        label=label,
-        schema=schema,
-        labelled=labelled,
-        n_features=n_features,
-        zero_based=zero_based,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-        columns=columns,
-        categorical=categorical,
-        buckets=buckets,
-        missing=missing,
-        drop=drop,
-        as_category=as_category,
-        as_number=as_number,
-        date=date or {},
-        check=check,
-        unreadable=unreadable,
-    )
-    table = read_file(source, options, dtype=dtype)
+    table = read_file(source, reading, dtype=dtype)
     for warning in lost_warnings(table.lost, table.matrix.shape[0], unseen=False):
         warn(warning)
     return table
@@ -213,7 +125,7 @@ def read_source(
 
 def _svmlight(file: Source, options: ReadOptions, kind: Any) -> Table:
     """A svmlight file as a table."""
-    matrix, labels, first = svmlight_matrix(file, options, kind, options.n_threads)
+    matrix, labels, first = svmlight_matrix(file, options, kind)
     return _unnamed(matrix, labels, file.name, options, first)
 
 
@@ -236,12 +148,12 @@ def _unnamed(
             "a file with column names to choose columns by name",
             got=name,
             todo="Drop {option}.",
-            option="columns",
+            option=reading_option("columns"),
         )
     if matrix.nnz and np.isnan(matrix.data.min()):
-        if options.missing == "zero":
+        if options.missing_rule == "zero":
             np.nan_to_num(matrix.data, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        elif options.missing != KEEP:
+        elif options.missing_rule != KEEP:
             where = matrix.indices[np.isnan(matrix.data)]
             found, counts = np.unique(where, return_counts=True)
             shift = 1 if first is None else first
@@ -249,7 +161,7 @@ def _unnamed(
                 {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
                 name,
                 advice="Pass {option}, or fill or drop them first.",
-                option=Option("missing", "zero"),
+                option=reading_option("missing", "zero"),
             )
     schema = options.schema
     if schema is None:

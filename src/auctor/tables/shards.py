@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from auctor.data.shard_writer import SHARD_BYTES, write_manifest, write_shard
 from auctor.data.shards import ShardEntry, shard_path
 from auctor.tables.blocks import Chunk
 from auctor.tables.frame import is_none
-from auctor.tables.options import ReadKeywords, ReadOptions
+from auctor.tables.options import DEFAULTS, ReadOptions, reading_option
 from auctor.tables.stream import stream_rows
 
 try:
@@ -45,9 +45,9 @@ class WrittenShards(NamedTuple):
 def write_shards(
     source: Any,
     folder: AnyPath,
+    reading: ReadOptions = DEFAULTS,
     *,
     shard_bytes: int = SHARD_BYTES,
-    **options: Unpack[ReadKeywords],
 ) -> WrittenShards:
     """Write the rows of a file or a stream as a folder of shards; no folder if it fails.
 
@@ -59,19 +59,10 @@ def write_shards(
         ``__arrow_c_stream__``.
     folder : path
         A new folder.
+    reading : ReadOptions
     shard_bytes : int
         Approximate size of a shard.
-    **options
-        Options of `open_stream`, such as ``label``.
     """
-    return shard_rows(source, folder, ReadOptions(**options), shard_bytes=shard_bytes)
-
-
-@speaks_as("write_shards")
-def shard_rows(
-    source: Any, folder: AnyPath, options: ReadOptions, *, shard_bytes: int = SHARD_BYTES
-) -> WrittenShards:
-    """Write rows, read as the options say, as a folder of shards; see `write_shards`."""
     target = Path(folder)
     if target.exists():
         raise DataError(
@@ -81,7 +72,7 @@ def shard_rows(
         raise DataError("an existing folder to write in", got=target.parent, todo="Create it.")
     try:
         with _unfinished(target) as unfinished:
-            done = _write(_chunks(source, options), unfinished, shard_bytes)
+            done = _write(_chunks(source, reading), unfinished, shard_bytes)
             _publish(unfinished, target)
     except OSError as error:
         if isinstance(error, AuctorError):
@@ -243,7 +234,7 @@ def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
             f"at most {MOST_LABELS} different labels",
             got="more",
             todo="Pass {option} with the column of the classes.",
-            option="label",
+            option=reading_option("label"),
         )
     return np.array([codes[label] for label in distinct.tolist()], dtype=np.float64)[place]
 
@@ -273,7 +264,7 @@ def _of_tables(tables: Any, options: ReadOptions) -> Iterator[Chunk]:
                 "a label column",
                 got=repr(label),
                 todo=f"Pass {{option}} with one of {', '.join(map(str, names[:10]))}.",
-                option="label",
+                option=reading_option("label"),
             )
         columns = [name for name in names if name != label]
         matrix = np.column_stack([_numbers(table[name], name) for name in columns])

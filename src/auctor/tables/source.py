@@ -16,8 +16,9 @@ import zlib
 from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO, TypeVar, cast
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.optional import require
+from auctor.tables.options import reading_option
 
 T = TypeVar("T")
 
@@ -184,7 +185,7 @@ class Source:
                     "UTF-8 text, as the name or the format says",
                     got=f"{self.name}, {kind}",
                     todo="Pass {option}." if format else "Save the table as CSV in UTF-8 first.",
-                    option=Option("format", format),
+                    option=reading_option("format", format),
                 )
 
     def _decompress(self, head: bytes) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as, warn
+from auctor.core.errors import DataError, ParameterError, speaks_as, warn
 from auctor.core.memory import enough_memory
 from auctor.data.coerce import as_matrix, feature_names
 from auctor.tables.arrays import npz_chunks
@@ -21,7 +21,7 @@ from auctor.tables.from_shards import is_shards, stored_chunks
 from auctor.tables.gather import find_schema
 from auctor.tables.infer import Note
 from auctor.tables.lost import Lost, add_lost, lost_warnings, refuse_lost
-from auctor.tables.options import CHUNK_ROWS, SKIP, ReadOptions
+from auctor.tables.options import DEFAULTS, SKIP, ReadOptions, reading_option
 from auctor.tables.schema import Schema
 from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import Indices, svmlight_chunks
@@ -34,79 +34,17 @@ Reader = Callable[[Source, ReadOptions, Indices], Iterator[Chunk]]
 
 
 @speaks_as("open_stream")
-def open_stream(  # noqa: PLR0913 - options of reading
-    source: Any,
-    format: str = "auto",
-    *,
-    chunk_rows: int = CHUNK_ROWS,
-    label: str | int | None = None,
-    schema: Schema | None = None,
-    labelled: bool = True,
-    n_features: int | None = None,
-    zero_based: bool | str = "auto",
-    header: bool | str = "auto",
-    delimiter: str | None = None,
-    decimal: str = ".",
-    sample_rows: int = 0,
-    categorical: str = "one_hot",
-    buckets: int = 1024,
-    missing: str = "refuse",
-    drop: Sequence[str] = (),
-    as_category: Sequence[str] = (),
-    as_number: Sequence[str] = (),
-    date: Mapping[str, str] | None = None,
-    check: bool = False,
-    unreadable: str = "warn",
-) -> Iterator[Chunk]:
+def open_stream(source: Any, reading: ReadOptions = DEFAULTS) -> Iterator[Chunk]:
     r"""Chunks of rows in the order of the source, read ahead in a thread.
+
+    After the last chunk a `DataWarning` counts dates and amounts that the schema cannot read.
 
     Parameters
     ----------
     source : path, "-", file object, iterable of (X, y), or list of these
-        "-" is standard input. A path may be a folder of shards, as `write_shards`
-        makes it. Text may be compressed (gz, bz2, xz; zst with zstandard).
-    format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
-        "auto" chooses by the name of the file, svmlight for an unknown ending.
-    chunk_rows : int
-        Largest number of rows per chunk; chunks of rows with many entries are smaller.
-    label : str or int, optional
-        Name or position of the label column of a table; by default that of the schema, or the one
-        called label, target, y or class (NPY: the last column). A position may be text, if no
-        column has that name.
-    schema : Schema, optional
-        The schema by which a table is encoded, such as that of `read_table`. Columns may have
-        another order, and further columns are ignored. Without it, and without ``sample_rows``,
-        every column must hold numbers.
-    labelled : bool
-        Whether there must be labels; if not, missing labels are NaN.
-    n_features : int, optional
-        Number of columns of svmlight rows; a larger index is refused. By default chunks become
-        wider with larger indices; with a schema, indices that it does not have are left out.
-    zero_based : bool or "auto"
-        Whether svmlight indices start from 0. "auto": as in the schema; without one from 1, unless
-        the first MiB of text has an index 0. A later index 0 is refused. The indices of a row may
-        have any order, but must differ.
-    header : bool or "auto"
-        Whether the first line of a CSV file has the names of the columns. "auto": it has if none of
-        its fields is a number, one of them is a known name, or a word is above a number.
-    delimiter : str, optional
-        Character between the fields of a CSV file; by default the most frequent of comma, tab,
-        semicolon and vertical bar in the first line.
-    decimal : {".", ","}
-        Decimal sign of the numbers in a CSV file.
-    sample_rows : int
-        If above 0, the schema of a table is inferred from this number of first rows, as
-        `read_table` infers it from all rows, and every chunk has it. Later categories become zeros
-        and are counted in ``Chunk.unseen``. The first of several files decides. The first chunk of
-        a pipe waits for these rows.
-    categorical, buckets, drop, as_category, as_number, date, check
-        As in `read_table`; used with ``sample_rows``.
-    unreadable : {"warn", "refuse"}
-        As in `read_table`; a warning is given after the last chunk.
-    missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "skip"}
-        As in `read_table`, used with ``sample_rows``; the fills come from the first rows. With
-        "skip" missing numbers stay NaN, for a learner that skips such rows, and missing text is no
-        category.
+        "-" is standard input. A path may be a folder of shards, as `write_shards` makes it. Text
+        may be compressed (gz, bz2, xz; zst with zstandard).
+    reading : ReadOptions
 
     Yields
     ------
@@ -120,29 +58,7 @@ def open_stream(  # noqa: PLR0913 - options of reading
     ...     print(chunk.labels, chunk.matrix.toarray().tolist())
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]
     """
-    options = ReadOptions(
-        format=format,
-        chunk_rows=chunk_rows,
-        label=label,
-        schema=schema,
-        labelled=labelled,
-        n_features=n_features,
-        zero_based=zero_based,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-        sample_rows=sample_rows,
-        categorical=categorical,
-        buckets=buckets,
-        missing=missing,
-        drop=drop,
-        as_category=as_category,
-        as_number=as_number,
-        date=date or {},
-        check=check,
-        unreadable=unreadable,
-    )
-    return _warned(stream_rows(source, options), sample_rows > 0)
+    return _warned(stream_rows(source, reading), sampled=reading.sample_rows > 0)
 
 
 def _warned(chunks: Iterator[Chunk], sampled: bool) -> Iterator[Chunk]:
@@ -210,7 +126,7 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
                 "files to use a schema",
                 got=f"{type(part).__name__}",
                 todo="Drop {option}.",
-                option="schema",
+                option=reading_option("schema"),
             )
         for chunk in chunks:
             columns = same_columns(columns, chunk.columns)
@@ -232,12 +148,12 @@ def _file_chunks(part: Any, options: ReadOptions, indices: Indices) -> Iterator[
         found = format_to_read(options.format, source.name)
         if options.sample_rows and options.schema is None and found in TABLES:
             options = _sampled(source, found, options)
-        elif found == "svmlight" and options.missing not in ("auto", "refuse", SKIP):
+        elif found == "svmlight" and options.missing_rule not in ("auto", "refuse", SKIP):
             raise ParameterError(
                 "a table with columns to fill missing values",
                 got=source.name,
                 todo="Pass {option} or 'skip'.",
-                option=Option("missing", "refuse"),
+                option=reading_option("missing", "refuse"),
             )
         with enough_memory(source.name, todo=_FEWER):
             chunks = READERS[found](source, options, indices)
@@ -276,7 +192,7 @@ def _table_chunks(
             names = file.names if file.named else None
             yield Chunk(block.numbers, labels, columns=names, label=file.label)
     elif file.names:
-        skips = options.missing == SKIP
+        skips = options.missing_rule == SKIP
         refuses = options.unreadable == "refuse"
         encode = Encoder(schema, file, source.name, keeps_missing=skips, refuses=refuses)
         for block in file.blocks(encode.kinds):

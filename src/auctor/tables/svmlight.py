@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.types import Array
 from auctor.data.matrices import join_compressed
 from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import INT32_MAX, Chunk
 from auctor.tables.columns import EXACT_LABELS, as_number, long_labels
-from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
+from auctor.tables.options import CHUNK_ENTRIES, ReadOptions, reading_option
 from auctor.tables.source import Source, place, shown
 
 #: Largest number of columns: indices up to it can be added without overflow of 64 bits.
@@ -39,9 +39,9 @@ _ADVICE = {
 }
 #: The parameter that a piece of advice names.
 _OPTIONS = {
-    _ADVICE[kernels.LOW_INDEX]: Option("zero_based", True),
-    _ADVICE[kernels.HIGH_INDEX]: Option("n_features"),
-    _CORRECT: Option("format"),
+    _ADVICE[kernels.LOW_INDEX]: reading_option("zero_based", True),
+    _ADVICE[kernels.HIGH_INDEX]: reading_option("n_features"),
+    _CORRECT: reading_option("format"),
 }
 
 

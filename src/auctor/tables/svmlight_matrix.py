@@ -18,7 +18,7 @@ from auctor.data.matrices import CompressedRows, join_compressed
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import GROWTH_FACTOR, INT32_MAX
-from auctor.tables.options import IN_PARTS, ReadOptions
+from auctor.tables.options import DEFAULTS, IN_PARTS, ReadOptions
 from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import MOST_COLUMNS, Indices, SvmlightParser, first_index
 
@@ -31,11 +31,9 @@ _MARGIN = 1.02
 @speaks_as("read_svmlight")
 def read_svmlight(
     source: Any,
+    reading: ReadOptions = DEFAULTS,
     *,
-    n_features: int | None = None,
-    zero_based: bool | str = "auto",
     dtype: npt.DTypeLike = np.float64,
-    n_threads: int | None = None,
 ) -> tuple[CompressedRows, FloatArray]:
     r"""Read a svmlight (libsvm) file into memory.
 
@@ -48,13 +46,9 @@ def read_svmlight(
     ----------
     source : path, "-" or file object
         Text, plain or compressed (gz, bz2, xz; zst with zstandard).
-    n_features : int, optional
-        Number of columns; a larger index is refused. By default it follows from the largest index.
-    zero_based : bool or "auto"
-        Whether indices start from 0. "auto": from 1, unless the first MiB of text has an index 0. A
-        later index 0 is refused.
+    reading : ReadOptions
+        Of these ``n_features``, ``zero_based`` and ``n_threads`` are used.
     dtype : float64 or float32
-    n_threads : int, optional
 
     Returns
     -------
@@ -69,8 +63,7 @@ def read_svmlight(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
     """
-    options = ReadOptions(n_features=n_features, zero_based=zero_based)
-    matrix, labels, _ = svmlight_matrix(source, options, dtype, n_threads)
+    matrix, labels, _ = svmlight_matrix(source, reading, dtype)
     return matrix, labels
 
 
@@ -78,7 +71,6 @@ def svmlight_matrix(
     source: Any,
     options: ReadOptions,
     dtype: npt.DTypeLike,
-    n_threads: int | None,
 ) -> tuple[CompressedRows, FloatArray, int]:
     """Matrix, labels and first index of a svmlight file; see `read_svmlight`."""
     kind = np.dtype(dtype)
@@ -86,7 +78,7 @@ def svmlight_matrix(
         raise ParameterError(
             "{option} to be float64 or float32", got=kind, todo="Pass one of these.", option="dtype"
         )
-    threads = available_threads(n_threads)
+    threads = available_threads(options.n_threads)
     file = source if isinstance(source, Source) else Source(source)
     try:
         whole = _MatrixBuilder(file, options, kind, threads)
