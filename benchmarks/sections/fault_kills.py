@@ -13,7 +13,7 @@ import numpy as np
 
 import auctor
 from auctor.data import open_shards
-from auctor.tables import read_table
+from auctor.tables import ReadOptions, read_table
 from benchmarks.problems import commands
 from benchmarks.run import Settings, bar, table
 
@@ -96,7 +96,7 @@ def _jobs() -> dict[str, Job]:
 
 
 def _whole_table(path: Path) -> None:
-    read_table(str(path), label="y")
+    read_table(str(path), ReadOptions(label="y"))
 
 
 def _whole_page(path: Path) -> None:
