@@ -12,6 +12,7 @@ from auctor.lab.maps.activations import ACTIVATIONS
 from auctor.lab.solvers import Adam, GradientDescent, Sgd, StochasticLbfgs, SubsampledNewton
 from auctor.lab.solvers.stochastic import Batches
 from auctor.losses import FBeta, Hinge, Logistic, PairwiseLogistic, PairwiseSquare, Squared
+from auctor.losses.softmax import Softmax, one_hot
 from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
@@ -216,3 +217,53 @@ def test_losses_of_pairs_have_no_batches():
     X, y = petals(0.5, seed=2, rows=5)
     with pytest.raises(IncompatibleError):
         minimise(MapProblem(PairwiseSquare(), L2(0.1), Mlp(X, y)), Adam())
+
+
+def three_classes(n, seed):
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    return X, np.digitize((X**2).sum(axis=1), [0.9, 2.2])
+
+
+def test_a_network_with_an_output_per_class():
+    (X, codes), (A, wanted) = three_classes(400, 0), three_classes(300, 1)
+    Y = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
+    np.testing.assert_array_equal(Y.ravel(), one_hot(codes, 3).y)
+    network = Mlp(X, Y, hidden=(12,))
+    problem = MapProblem(Softmax(3, offsets=False), L2(1e-4), network, fit_intercept=False)
+    found = minimise(problem, Lbfgs(), tol=3e-2, max_iter=500)
+    scores = network.scores(found.coef, A)
+    assert scores.shape == (300, 3)
+    assert (scores.argmax(axis=1) == wanted).mean() > 0.93
+    linear = Mlp(X, Y, hidden=())
+    straight = minimise(
+        MapProblem(Softmax(3, offsets=False), L2(1e-4), linear, fit_intercept=False), Lbfgs()
+    )
+    assert (linear.scores(straight.coef, A).argmax(axis=1) == wanted).mean() < 0.6
+    w = problem.start() + 0.1
+    numeric = differences(lambda v: np.array(problem.evaluate(v).value), w)
+    np.testing.assert_allclose(problem.total_gradient(problem.evaluate(w)), numeric, atol=1e-6)
+
+
+def test_squared_loss_on_several_outputs_is_least_squares():
+    rng = np.random.default_rng(0)
+    X, Y, weight = rng.normal(size=(60, 3)), rng.normal(size=(60, 2)), rng.uniform(0.5, 2.0, 60)
+    network = Mlp(X, Y, hidden=(), weight=weight)
+    for solver in (Lbfgs(), Newton()):
+        problem = MapProblem(Squared(), L2(0.0), network, fit_intercept=False)
+        found = minimise(problem, solver, tol=1e-10, max_iter=500)
+        root, design = np.sqrt(weight)[:, None], np.column_stack((X, np.ones(60)))
+        exact = np.linalg.lstsq(root * design, root * Y, rcond=None)[0]
+        np.testing.assert_allclose(network.scores(found.coef, X), design @ exact, atol=1e-6)
+    # A hidden layer of both outputs is shared: it fits what both depend on.
+    Y = np.column_stack((np.tanh(X @ [1.0, -1.0, 0.5]), 2.0 * np.tanh(X @ [1.0, -1.0, 0.5]) - 1.0))
+    shared = Mlp(X, Y, hidden=(1,))
+    problem = MapProblem(Squared(), L2(1e-9), shared, fit_intercept=False)
+    found = minimise(problem, Lbfgs(), tol=1e-8, max_iter=2000)
+    np.testing.assert_allclose(shared.scores(found.coef, X), Y, atol=1e-3)
+
+
+def test_batches_need_a_single_output():
+    X, codes = three_classes(20, 0)
+    network = Mlp(X, np.where(codes[:, None] == np.arange(3), 1.0, -1.0))
+    with pytest.raises(IncompatibleError, match="row access"):
+        minimise(MapProblem(Squared(), L2(0.1), network), Adam())

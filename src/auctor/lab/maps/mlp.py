@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.core.checks import check_choice, check_int
+from auctor.core.checks import check_choice, check_int, check_matrix
 from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import as_data
@@ -24,15 +24,17 @@ class Layer(NamedTuple):
 
 
 class Mlp:
-    """A network of fully connected layers with a linear output: one score per row.
+    """A network of fully connected layers with linear outputs: one score per row, or several.
 
-    The output has no offset: the intercept of the problem, which is never penalised, is its offset.
+    A single output has no offset: the intercept of the problem, which is never penalised, is its
+    offset. Several outputs have offsets of their own, so that the problem needs no intercept; their
+    scores are stored row by row, as `Softmax` and `Squared` take them.
 
     Parameters
     ----------
     X : (n, d) array
-    y : (n,) array
-        Target.
+    y : (n,) or (n, k) array
+        Target of one output or of k; for classes the columns are +1 or -1, as `Softmax` has them.
     hidden : tuple of int >= 1
         Units of the hidden layers; an empty tuple makes a linear model.
     activation : {"tanh", "relu", "sigmoid"}
@@ -56,8 +58,6 @@ class Mlp:
     array([-1.,  1.,  1., -1.])
     """
 
-    has_rows = True
-
     @speaks_for_itself
     def __init__(
         self,
@@ -72,14 +72,20 @@ class Mlp:
         for units in hidden:
             check_int("hidden", units, low=1)
         check_choice("init", init, ("auto", "glorot", "he"))
-        data = as_data(X, y, weight=weight)
+        y = np.asarray(y)
+        self.n_outputs = y.shape[1] if y.ndim == 2 else 1
+        data = as_data(X, y[:, 0] if y.ndim == 2 else y, weight=weight)
         self.X: FloatArray = np.asarray(data.to_dense(), dtype=np.float64)
         self.target: Target = data.target
-        self._sizes = (self.X.shape[1], *hidden, 1)
+        if y.ndim == 2:
+            self.target = _of_outputs(y, data.target.weight)
+        #: Batches of rows, which the losses of several outputs would not understand.
+        self.has_rows = self.n_outputs == 1
+        self._sizes = (self.X.shape[1], *hidden, self.n_outputs)
         self._init, self._activation = init, _named(activation)
         shapes = list(pairwise(self._sizes))
-        self.n_rows = int(self.X.shape[0])
-        self.n_params = sum(m * k + k for m, k in shapes) - 1
+        self.n_rows = self.X.shape[0] * self.n_outputs
+        self.n_params = sum(m * k + k for m, k in shapes) - int(self.n_outputs == 1)
 
     @classmethod
     def examples(cls) -> list[Mlp]:
@@ -92,6 +98,7 @@ class Mlp:
             cls(X, y, hidden=(4, 3), activation="relu", weight=weight),
             cls(X, y, hidden=(), init="he"),
             cls(X, y, hidden=(5,), activation="sigmoid", init="glorot"),
+            cls(X, np.column_stack((y, -y, weight)), hidden=(4,), weight=weight),
         ]
 
     def rows(self, index: IntArray) -> Mlp:
@@ -114,7 +121,7 @@ class Mlp:
     def unpack(self, w: FloatArray) -> list[Layer]:
         """The layers of a parameter vector."""
         layers, begin = [], 0
-        padded = np.append(w, 0.0)  # the output has no offset: a zero in its place
+        padded = np.append(w, 0.0)  # a single output has no offset: a zero in its place
         for m, k in pairwise(self._sizes):
             middle = begin + m * k
             layers.append(Layer(padded[begin:middle].reshape(m, k), padded[middle : middle + k]))
@@ -122,21 +129,24 @@ class Mlp:
         return layers
 
     def scores(self, w: FloatArray, X: FloatArray) -> FloatArray:
-        """Scores of the rows X, which may be new data; the intercept is not included."""
-        return self._forward(self.unpack(w), np.asarray(X, dtype=np.float64))[1]
+        """Scores (n,), or (n, k), of rows X, which may be new; the intercept is not included."""
+        value = self._forward(self.unpack(w), np.asarray(X, dtype=np.float64))[1]
+        return value[:, 0] if self.n_outputs == 1 else value
 
     def at(self, w: FloatArray) -> Tangent:
         """The network at w: its outputs, and both products with the Jacobian."""
         layers = self.unpack(w)
         units, value = self._forward(layers, self.X)
-        return MlpTangent(value, self.n_params, self.target, layers, units, self._activation)
+        return MlpTangent(
+            value.ravel(), self.n_params, self.target, layers, units, self._activation
+        )
 
     def _forward(self, layers: list[Layer], X: FloatArray) -> tuple[list[FloatArray], FloatArray]:
-        """Values of every layer, starting with the inputs, and the scores."""
+        """Values of every layer, starting with the inputs, and the scores (n, k)."""
         units = [X]
         for layer in layers[:-1]:
             units.append(self._activation.value(units[-1] @ layer.weights + layer.offsets))
-        value: FloatArray = units[-1] @ layers[-1].weights[:, 0]
+        value: FloatArray = units[-1] @ layers[-1].weights + layers[-1].offsets
         return units, value
 
 
@@ -169,17 +179,23 @@ class MlpTangent(ProductTangent):
             if number < len(self._slopes):
                 change *= self._slopes[number]
             begin = middle + layer.offsets.size
-        return change[:, 0] + offset
+        return change.ravel() + offset
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """Gradient in the parameters, by backpropagation."""
         # From the output to the inputs: gradients of offsets and weights, then of the units.
-        back, parts = dscores[:, None], []
+        back, parts = dscores.reshape(len(self._units[0]), -1), []
         for number in range(len(self._layers) - 1, -1, -1):
             parts += [back.sum(axis=0), (self._units[number].T @ back).ravel()]
             if number:
                 back = (back @ self._layers[number].weights.T) * self._slopes[number - 1]
         return np.concatenate(parts[::-1])[: self.n_columns]
+
+
+def _of_outputs(y: Any, weight: FloatArray | None) -> Target:
+    """The target of several outputs, row by row; each has the weight of its row."""
+    table = check_matrix("y", y, columns=y.shape[1])
+    return Target(table.ravel(), None if weight is None else np.repeat(weight, table.shape[1]))
 
 
 def _named(name: str) -> Activation:
