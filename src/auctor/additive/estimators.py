@@ -141,6 +141,8 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
     exclude: Any = None
     members: int = 8
     monotone: Any = None
+    shape: Any = None
+    cuts: Any = None
     categorical: Any = "auto"
     n_strengths: int = 15
     cv: Any = None
@@ -286,6 +288,8 @@ class AdditiveRegressor(CurveEstimator, LinearRegressor):
     exclude: Any = None
     members: int = 8
     monotone: Any = None
+    shape: Any = None
+    cuts: Any = None
     categorical: Any = "auto"
     n_strengths: int = 15
     cv: Any = None
