@@ -85,6 +85,7 @@ OTHERS = ("a9a", "australian", "svmguide3", "letter-A", "ijcnn1")
 GENES = ("colon-cancer", "leukemia", "wide")
 CASES = (
     Case("Squared", "L2", ("dense", "a9a", "svmguide3"), 1e-3),
+    Case("Squared", "L2", (*TEXT, "wide"), 1e-3, tol=1e-6),
     Case("ExpectedError", "L2", ("dense", *SMALL[1:]), 1e-3),
     Case("ExpectedAuc", "L2", ("dense", *SMALL[1:]), 1e-3),
     Case("ExpectedError", "L2", GENES, 1e-3, Role.SHRUNK),
@@ -282,6 +283,8 @@ def run(settings: Settings) -> dict[str, object]:
             "smoothing solver; those of equivalent problems (in the span of the rows, over rows in "
             "place of sets) on these, against what a user would get for them. Rules are judged by "
             "pair: a rule against each rule that is next on some problems.",
+            "`exact` has no bar: it is there for its accuracy, exact after one step, and is slower "
+            "than what is next, which stops at the tolerance.",
             "A rule `lbfgs_then_newton` for up to 600 columns was deleted: against `lbfgs` it "
             "gained 0.80 to 1.08 on madelon and two generated sets, and 1.00 in the geometric mean "
             "on three digits of usps and on madelon, raw and scaled, at strengths 1e-3 and 1e-5. "

@@ -227,7 +227,7 @@ class Hessian:
         rows = self._distinct
         # At least SAMPLE_RATIO rows per parameter; more if one pass over the data allows it.
         passes = data.gram_passes(rows)
-        # Passes over the data that a sampled Hessian may cost, if that allows more rows.
+        # As many rows as cost one pass over the data, if those are more.
         size = max(SAMPLE_RATIO * self._ridge.shape[0], int(rows.size / passes))
         few = int(np.count_nonzero(by_rows.duplicate_rows.total(h))) <= 2 * size
         small = by_rows.entries(rows) * passes <= SMALL_WORK
