@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -105,7 +106,7 @@ def test_labels_of_bytes_are_text():
 def test_isotonic_with_one_level():
     model = MetricClassifier("auc", calibrate="isotonic").fit(X, TWO)
     only = type(model.calibrators_[0])(np.array([0.5]), np.array([0.25]))
-    model.calibrators_ = [only]
+    model.result_ = replace(model.result_, model=replace(model.model_, calibrators=[only]))
     found = run(model, X)["probabilities"]
     np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
 

@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from auctor import metrics
-from auctor.core.errors import DataError, Option, ParameterError, speaks
+from auctor.core.errors import DataError, speaks
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import as_matrix, feature_names
-from auctor.data.coerce import check_weight, stored
-from auctor.fit.calibrate import LOG_ODDS, Calibrator, joint_probabilities
-from auctor.fit.metric import Chosen, Measure, resolve_metric
+from auctor.data.coerce import stored
+from auctor.fit.class_scores import ClassScores
 from auctor.fit.registry import resolve_loss
 from auctor.fit.solve import linear_scores
-from auctor.fit.targets import known_labels, sign_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,20 +82,6 @@ def model_of(fitted: Any) -> Any:
     return fitted if inner is fitted else model_of(inner)
 
 
-def softmax(scores: FloatArray) -> FloatArray:
-    """Probabilities of the classes from their log-odds, (n, n_classes).
-
-    Examples
-    --------
-    >>> softmax(np.array([[0.0, 0.0], [0.0, 1000.0]]))
-    array([[0.5, 0.5],
-           [0. , 1. ]])
-    """
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: FloatArray = odds / odds.sum(axis=1, keepdims=True)
-    return shares
-
-
 def _first_other(names: Sequence[str], wanted: tuple[str, ...] | None) -> str:
     """The first name that differs from the wanted one."""
     pairs = zip(names, wanted or (), strict=False)
@@ -126,22 +109,13 @@ class RegressionModel(LinearBase):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LinearModel(LinearBase):
+class LinearModel(ClassScores, LinearBase):
     """A fitted linear classifier: scores, labels, probabilities and the metric it was trained for.
 
     Parameters
     ----------
-    classes : array
-        Labels in increasing order.
-    threshold : (k,) array
-        Already subtracted from the intercept.
-    calibrators : sequence of calibrators, optional
-        One per score; without them there are no probabilities.
-    positive : int
-        Position of the positive one of two classes, for the metric, the threshold and the
-        calibrator. Decision values are always those of the second class.
-    metric, surrogate, average
-        What `score` measures, as in `auctor.MetricClassifier`.
+    classes, threshold, calibrators, positive, metric, surrogate, average
+        As in `ClassScores`; the threshold is subtracted from the intercept.
     coef, intercept, feature_names, schema, n_threads
         As in `LinearBase`; k is 1 for two classes, else the number of classes.
 
@@ -157,35 +131,6 @@ class LinearModel(LinearBase):
     >>> model.predict([[2.0, 0.0], [0.0, 2.0]]).tolist()
     ['yes', 'no']
     """
-
-    classes: Array
-    threshold: FloatArray
-    calibrators: Sequence[Calibrator] | None = None
-    metric: Any = "auc"
-    surrogate: str = "auto"
-    average: str = "macro"
-    positive: int = 1
-
-    @property
-    def binary(self) -> bool:
-        """Whether there are two classes."""
-        return bool(self.classes.size == 2)
-
-    @property
-    def sign(self) -> float:
-        """-1 where the positive class is the first of two, else 1."""
-        return sign_of(self.classes, self.positive)
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the model gives probabilities: it is calibrated, or its scores are log-odds."""
-        return self.calibrators is not None
-
-    @property
-    def joint(self) -> bool:
-        """Whether the scores are log-odds of several classes that were trained jointly."""
-        several = not self.binary and self.calibrators is not None
-        return several and all(one == LOG_ODDS for one in self.calibrators or ())
 
     @speaks
     def decision_function(self, X: Any) -> FloatArray:
@@ -207,129 +152,3 @@ class LinearModel(LinearBase):
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """The metric, greater is better; see `score_at`."""
         return self.score_at(self.decision_function(X), np.asarray(y), sample_weight, groups)
-
-    # --- from decision values -----------------------------------------------------------------
-
-    @speaks
-    def labels_at(self, decision: FloatArray) -> Array:
-        """Predicted labels from decision values."""
-        if decision.ndim == 1:
-            best = np.where(self.positive_scores(decision) > 0.0, self.positive, 1 - self.positive)
-        else:
-            best = decision.argmax(axis=1)
-        labels: Array = self.classes[best.astype(np.intp)]
-        return labels
-
-    def positive_scores(self, decision: FloatArray) -> FloatArray:
-        """Decision values with the sign of the positive one of two classes."""
-        return self.sign * decision
-
-    @speaks
-    def probabilities_at(self, decision: FloatArray) -> FloatArray:
-        """Probabilities (n, n_classes) from decision values."""
-        if self.calibrators is None:
-            raise ParameterError(
-                "a calibrated model, or one trained on log_loss, for probabilities",
-                got=f"metric={self.metric!r} without calibration",
-                todo="Fit it with {option}.",
-                option=Option("calibrate", "sigmoid"),
-            )
-        # Calibrators take scores before the threshold was subtracted.
-        columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
-        if self.joint:
-            return softmax(columns)
-        columns = self.sign * columns
-        shares = joint_probabilities(self.calibrators, columns)
-        return shares[:, ::-1] if columns.shape[1] == 1 and not self.positive else shares
-
-    @speaks
-    def score_at(
-        self, decision: FloatArray, y: Array, sample_weight: Any = None, groups: Any = None
-    ) -> float:
-        """The metric of decision values, greater is better.
-
-        Costs and log-loss are returned with a minus sign, error rates as one minus the rate. With
-        ``groups`` it is the weighted mean over the groups in which the metric is defined. Several
-        classes are averaged by ``average``; with "macro" the balanced error becomes the mean of the
-        recalls, balanced accuracy. The ranking is that of the decision values, after the thresholds
-        are subtracted: only then are the scores of several classes comparable.
-        """
-        chosen = resolve_metric(self.metric, self.surrogate)
-        y = self._one_per_row(y, decision.shape[0])
-        if chosen.name == "error" and groups is None:
-            # Plain accuracy, also with labels that the model does not know: these are errors.
-            right = self.labels_at(decision) == y
-            if sample_weight is None:
-                return float(np.mean(right))
-            weight = check_weight(sample_weight, y.shape[0])
-            return float(np.average(right, weights=weight))
-        y = known_labels(y, self.classes)
-        if chosen.joint(self.classes.size):
-            return self._minus_log_loss(decision, y, sample_weight)
-        scores = self._judged(decision, chosen)
-        if decision.ndim == 1:
-            hits, scores = y == self.classes[self.positive], self.positive_scores(scores)
-            return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
-        if chosen.name == "balanced_error" and self.average == "macro" and groups is None:
-            return self._mean_recall(self.labels_at(decision) == y, y, sample_weight)
-        hits = y[:, None] == self.classes
-        return self._joined(chosen.measure, hits, scores, groups, sample_weight)
-
-    def _mean_recall(self, right: Array, y: Array, sample_weight: Any) -> float:
-        """Mean over the classes of y of the share of their rows that are predicted right."""
-        weight = np.ones(y.shape[0])
-        if sample_weight is not None:
-            weight = check_weight(sample_weight, y.shape[0])
-        own = np.searchsorted(self.classes, y)
-        total, hit = np.bincount(own, weights=weight), np.bincount(own, weights=right * weight)
-        return float(np.mean(hit[total > 0.0] / total[total > 0.0]))
-
-    def _minus_log_loss(self, decision: FloatArray, y: Array, sample_weight: Any) -> float:
-        """Mean logarithm of the probability of the true class; ignores groups and ``average``."""
-        own = np.searchsorted(self.classes, y)
-        shares = softmax(decision + self.threshold)
-        if self.calibrators is not None:
-            shares = self.probabilities_at(decision)
-        weight = None
-        if sample_weight is not None:
-            weight = check_weight(sample_weight, y.shape[0])
-        likely = np.maximum(shares[np.arange(own.size), own], np.finfo(np.float64).eps)
-        return float(np.average(np.log(likely), weights=weight))
-
-    def _one_per_row(self, y: Array, n: int) -> Array:
-        """The labels, if there is one for each of n rows."""
-        if y.shape != (n,):
-            raise DataError(
-                f"one label for each of the {n} rows",
-                got=f"shape {y.shape}",
-                todo="Pass X and y of equal length.",
-            )
-        return y
-
-    def _judged(self, decision: FloatArray, chosen: Chosen) -> FloatArray:
-        """Input of the measure: log-odds, predicted labels as 1 and -1, or decision values."""
-        if chosen.by_level:
-            return decision + (self.threshold[0] if decision.ndim == 1 else self.threshold)
-        if chosen.by_label and decision.ndim == 2:
-            best = decision.argmax(axis=1)[:, None] == np.arange(self.classes.size)
-            return np.where(best, 1.0, -1.0)
-        return decision
-
-    def _joined(
-        self, measure: Measure, hits: Array, scores: FloatArray, groups: Any, weight: Any
-    ) -> float:
-        """Average of the metric over classes; ``hits`` and ``scores`` have a column for each."""
-        n, k = scores.shape
-        if self.average == "micro":  # all (row, class) pairs as one binary problem
-            every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
-            flat = hits.ravel(), scores.ravel()
-            return metrics.by_group(measure, *flat, every[0], weight=every[1])
-        values = [
-            metrics.by_group(measure, hit, column, groups, weight=weight)
-            for hit, column in zip(hits.T, scores.T, strict=True)
-        ]
-        if self.average == "macro":
-            return float(np.mean(values))
-        # "weighted": by the weight of the rows of each class.
-        share = (np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)) @ hits
-        return float(np.average(values, weights=share))

@@ -12,8 +12,9 @@ from auctor.core.errors import NotOfferedError, Option, speaks
 from auctor.core.types import Array, FloatArray
 from auctor.fit.calibrate import joint_probabilities
 from auctor.fit.class_pairs import ClassPairs
+from auctor.fit.class_scores import ClassScores
 from auctor.fit.parameters import parameters_of
-from auctor.fit.targets import Rows, encode
+from auctor.fit.targets import Rows, encode, positive_code
 from auctor.kernel.base import KernelEstimator
 from auctor.kernel.parameters import Kernel
 from auctor.kernel.train import (
@@ -21,7 +22,7 @@ from auctor.kernel.train import (
     check_kernel_classifier,
     train_kernel_classifier,
 )
-from auctor.linear.base import read_labels, read_weight
+from auctor.linear.base import read_labels, read_target, read_weight
 from auctor.linear.fit_warnings import issue_warnings
 from auctor.linear.offered import offered_if
 
@@ -53,8 +54,18 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable
         A callable gets two matrices and returns the (rows, rows) array of kernel values, which must
         be positive semi-definite. With "precomputed", X holds kernel values.
-    C : float > 0
-        Weight of the loss of a row; ``1 / (n strength)`` elsewhere in auctor.
+    strength : float > 0, optional
+        Multiplier of ``|f|^2/2`` beside the mean loss, as everywhere in auctor; by default that of
+        C = 1.
+    C : float > 0, optional
+        The same in the words of libsvm, instead of ``strength``: the weight of the loss of a row,
+        ``C = 1 / (strength sum_i w_i)``.
+    metric : str
+        What `score` measures, as in `MetricClassifier`, except for "log_loss". For metrics other
+        than "error" and two classes, the threshold is the best one for the held-out scores of five
+        stratified folds.
+    pos_label : label, optional
+        The positive one of two classes, as in `MetricClassifier`.
     gamma : {"scale", "auto"} or float > 0
         Width of "rbf", ``exp(-gamma |x - z|^2)``, and factor of "poly". "scale" is one over the
         columns times the variance of X (weighted), "auto" one over the columns.
@@ -82,6 +93,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : array
+    pos_label_ : label, or None for several classes
+    threshold_ : (k,) array
+        Subtracted from the scores; zeros for several classes.
     support_ : (n_support,) int array
         Indices of the support vectors.
     dual_coef_ : (k, n_support) array
@@ -109,10 +123,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
 
     kernel: Kernel = "rbf"
     _: KW_ONLY
-    C: float = 1.0
+    strength: float | None = None
+    C: float | None = None
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 0.0
+    metric: str = "error"
+    pos_label: Any = None
     multiclass: str = "ovo"
     class_weight: Any = None
     calibrate: str | None = None
@@ -134,11 +151,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         n = matrix.shape[0]
         labels = read_labels(y, n, regressor="KernelRegressor")
         weight = read_weight(sample_weight, n)
-        self.classes_, codes = encode(labels, weight)
-        given = parameters_of(KernelClassifierParameters, self)
-        rows = Rows(matrix, self.classes_, codes, weight)
-        trained = train_kernel_classifier(given, rows)
+        classes, codes = encode(labels, weight)
+        positive = positive_code(classes, codes, pos_label=self.pos_label, weight=weight)
+        rows = Rows(matrix, classes, codes, weight, positive=positive)
+        trained = train_kernel_classifier(parameters_of(KernelClassifierParameters, self), rows)
         self._keep(trained)
+        self.keep_classes(classes, positive, trained.threshold)
         self.dual_value_ = sum(one.value for one in trained.solutions)
         if trained.calibrators is not None:
             self.calibrators_ = trained.calibrators
@@ -149,22 +167,20 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
 
     @speaks
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores: (n,) for two classes, else (n, n_classes).
+        """Scores minus the threshold: (n,) for two classes, else (n, n_classes).
 
         With "ovo" the score of a class is the number of pairs that it wins, plus a number below one
         half in size that grows with its pairwise scores and breaks ties.
         """
         matrix = self._matrix(X, reset=False)
-        scores = self._pairs().scores(self.model_.scores(matrix))
+        scores = self._pairs().scores(self.model_.scores(matrix)) - self.threshold_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     @speaks
     def predict(self, X: Any) -> Array:
         """Labels: by the sign of the score for two classes, by the highest score for more."""
         decision = self.decision_function(X)
-        best = decision > 0.0 if decision.ndim == 1 else decision.argmax(axis=1)
-        labels: Array = self.classes_[best.astype(np.intp)]
-        return labels
+        return self.class_scores_.labels_at(decision)
 
     @offered_if(_check_calibrated)
     @speaks
@@ -172,7 +188,41 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         """Calibrated probabilities, (n, n_classes)."""
         decision = self.decision_function(X)
         columns = decision[:, None] if decision.ndim == 1 else decision
-        return joint_probabilities(self.calibrators_, columns)
+        # Calibrators take scores before the threshold was subtracted.
+        return joint_probabilities(self.calibrators_, columns + self.threshold_)
+
+    @speaks
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """The metric, greater is better, as in `MetricClassifier.score`."""
+        decision = self.decision_function(X)
+        labels = read_target(y, decision.shape[0])
+        return self.class_scores_.score_at(decision, labels, sample_weight, groups)
+
+    def keep_classes(self, classes: Array, positive: int, threshold: float) -> None:
+        """Keep what decision values say about the classes, from a fit or a file."""
+        count = 1 if classes.size == 2 else classes.size
+        self.class_scores_ = ClassScores(
+            classes=classes,
+            threshold=np.full(count, threshold),
+            metric=self.metric,
+            positive=positive,
+        )
+
+    @property
+    def classes_(self) -> Array:
+        """Labels in increasing order."""
+        return self.class_scores_.classes
+
+    @property
+    def pos_label_(self) -> Any:
+        """The positive one of two classes; ``None`` for several."""
+        scores = self.class_scores_
+        return scores.classes[scores.positive] if scores.binary else None
+
+    @property
+    def threshold_(self) -> FloatArray:
+        """Subtracted from the scores."""
+        return self.class_scores_.threshold
 
     @property
     def n_scores(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import FloatArray
 from auctor.data.coerce import LARGEST
 from auctor.data.matrices import is_dense
@@ -24,7 +25,8 @@ class KernelParameters:
     """Parameters of every kernel machine; `auctor.KernelClassifier` describes them."""
 
     kernel: Kernel = field(default="rbf", kw_only=False)
-    C: float = 1.0
+    strength: float | None = None
+    C: float | None = None
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 0.0
@@ -47,7 +49,17 @@ def check_kernel(given: KernelParameters) -> None:
     """Raise `ParameterError` for invalid values of the parameters that every machine has."""
     if not callable(given.kernel):
         check_choice("kernel", given.kernel, tuple(KERNELS))
-    check_real("C", given.C, low=0.0, open_low=True, high=LARGEST)
+    if given.strength is not None and given.C is not None:
+        raise ParameterError(
+            "one of {option} and {option2}, which are two words for one number",
+            got="both",
+            todo="Drop one.",
+            option=(Option("strength", bare=True), Option("C", bare=True)),
+        )
+    if given.strength is not None:
+        check_real("strength", given.strength, low=0.0, open_low=True, high=LARGEST)
+    if given.C is not None:
+        check_real("C", given.C, low=0.0, open_low=True, high=LARGEST)
     if isinstance(given.gamma, str):
         check_choice("gamma", given.gamma, ("scale", "auto"))
     else:
@@ -57,6 +69,19 @@ def check_kernel(given: KernelParameters) -> None:
     check_real("tol", given.tol, low=0.0, open_low=True)
     check_int("max_iter", given.max_iter, low=1)
     check_int("cache_bytes", given.cache_bytes, low=1)
+
+
+def loss_weight(params: KernelParameters, total: float) -> float:
+    """C, the weight of the loss of a row: ``1 / (strength total)``, or 1 by default.
+
+    Examples
+    --------
+    >>> loss_weight(KernelParameters(strength=0.01), 50.0), loss_weight(KernelParameters(), 50.0)
+    (2.0, 1.0)
+    """
+    if params.strength is not None:
+        return float(1.0 / (params.strength * total))
+    return 1.0 if params.C is None else float(params.C)
 
 
 def kernel_width(gamma: float | str, matrix: Any, weight: FloatArray | None) -> float:

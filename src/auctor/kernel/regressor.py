@@ -36,8 +36,8 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         As in `KernelClassifier`.
     loss : {"epsilon_insensitive", "squared"}
         "squared" factorises the kernel matrix and takes at most 20,000 rows.
-    C : float > 0
-        Weight of the loss of a row.
+    strength, C : float > 0, optional
+        As in `KernelClassifier`.
     epsilon : float >= 0
         Half the width of the tube of residuals without loss.
     shift : float
@@ -70,7 +70,8 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
 
     kernel: Kernel = "rbf"
     _: KW_ONLY
-    C: float = 1.0
+    strength: float | None = None
+    C: float | None = None
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 0.0

@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from auctor import metrics
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import ConvergenceWarning, DataError, Option, ParameterError
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.fit.calibrate import KINDS, Calibrator, fit_calibrators
 from auctor.fit.class_pairs import REST, ClassPairs
 from auctor.fit.folds import stratified_folds
+from auctor.fit.metric import resolve_metric
 from auctor.fit.targets import Rows, row_weight
+from auctor.fit.threshold import unweighted_cut
 from auctor.kernel.dual import DualSolution
 from auctor.kernel.machine import (
     KernelModel,
@@ -30,17 +33,27 @@ from auctor.kernel.machine import (
     solve_dual,
     solve_ridge,
 )
-from auctor.kernel.parameters import KERNELS, KernelParameters, check_kernel, kernel_width
+from auctor.kernel.parameters import (
+    KERNELS,
+    KernelParameters,
+    check_kernel,
+    kernel_width,
+    loss_weight,
+)
 from auctor.kernel.points import GivenPoints, Points, ProductPoints
 
 #: Folds whose held-out scores calibrate probabilities: the usual 5.
 FOLDS = 5
+#: The metric that machines minimise a bound of, so that their threshold is 0.
+ERROR = "error"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelClassifierParameters(KernelParameters):
     """Parameters of `auctor.KernelClassifier`."""
 
+    metric: str = "error"
+    pos_label: Any = None
     multiclass: str = "ovo"
     class_weight: Any = None
     calibrate: str | None = None
@@ -73,6 +86,8 @@ class TrainedKernel:
     solutions : sequence of DualSolution
         One per score function; none for the squared loss, which needs no iterations.
     calibrators : list of Calibrator, optional
+    threshold : float
+        Of the scores of two classes, those of the second class.
     warnings : list of Warning
     """
 
@@ -82,6 +97,7 @@ class TrainedKernel:
     gap: float
     solutions: Sequence[DualSolution] = ()
     calibrators: list[Calibrator] | None = None
+    threshold: float = 0.0
     warnings: list[Warning] = field(default_factory=list)
 
 
@@ -91,6 +107,13 @@ def check_kernel_classifier(given: KernelClassifierParameters) -> None:
     check_choice("multiclass", given.multiclass, ("ovo", "ovr"))
     if given.calibrate is not None:
         check_choice("calibrate", given.calibrate, tuple(KINDS))
+    if resolve_metric(given.metric, "auto").by_level:
+        raise ParameterError(
+            "a {option} of labels or of a ranking: the scores of a kernel machine are no log-odds",
+            got=f"{given.metric!r}",
+            todo="Pass another one, and measure the probabilities of {option2}.",
+            option=(Option("metric", bare=True), Option("calibrate", "sigmoid")),
+        )
 
 
 def check_kernel_regressor(given: KernelRegressorParameters) -> None:
@@ -123,9 +146,22 @@ def train_kernel_classifier(given: KernelClassifierParameters, rows: Rows) -> Tr
     codes = rows.codes[training.kept]
     pairs = ClassPairs(rows.classes.size, given.multiclass)
     model, support, found = _solve_pairs(given, pairs, training.points, codes, training.caps)
-    calibrators = None
-    if given.calibrate is not None:
-        calibrators = _calibrated(given, pairs, training, codes)
+    chosen = resolve_metric(given.metric, "auto")
+    cut = unweighted_cut(chosen) if pairs.n_classes == 2 and chosen.name != ERROR else None
+    # Training scores of a flexible kernel are too good: both take scores of held-out rows.
+    held_out = None
+    if given.calibrate is not None or cut is not None:
+        held_out = _held_out(given, pairs, training, codes)
+    calibrators, threshold = None, 0.0
+    if given.calibrate is not None and held_out is not None:
+        hits = [codes == code for code in pairs.scored]
+        weight = training.caps / training.loss_weight
+        calibrators = fit_calibrators(str(given.calibrate), held_out, hits, weight)
+    if cut is not None and held_out is not None:
+        y = np.where(codes == rows.positive, 1.0, -1.0)
+        own = None if rows.weight is None else rows.weight[training.kept]
+        scores = rows.sign * held_out[:, 0]
+        threshold = rows.sign * metrics.best_threshold(y, scores, *cut, weight=own)
     solutions = [one for one, _ in found]
     return TrainedKernel(
         model,
@@ -134,6 +170,7 @@ def train_kernel_classifier(given: KernelClassifierParameters, rows: Rows) -> Tr
         max(gap for _, gap in found),
         solutions,
         calibrators,
+        threshold,
         _unconverged(given, solutions),
     )
 
@@ -214,6 +251,7 @@ class _Training:
     points: Points
     kept: IntArray  # their indices among all rows
     caps: FloatArray  # upper bounds of their dual variables: C times the weights of the loss
+    loss_weight: float  # C
     gamma: float
 
 
@@ -225,7 +263,8 @@ def _training_points(
 ) -> _Training:
     """The rows that take part in a fit; ``weight`` is the row weight times the class weight."""
     n = matrix.shape[0]
-    caps = np.full(n, float(given.C)) if weight is None else given.C * weight
+    C = loss_weight(given, float(n) if weight is None else float(weight.sum()))
+    caps = np.full(n, C) if weight is None else C * weight
     kept = np.flatnonzero(caps)  # rows of weight zero take no part
     gamma = kernel_width(given.gamma, matrix, sample_weight)
     kernel: Any = given.kernel
@@ -235,7 +274,7 @@ def _training_points(
     check_definite(points)
     if kept.size < points.size:
         points = points.only(kept)
-    return _Training(points, kept, caps[kept], gamma)
+    return _Training(points, kept, caps[kept], C, gamma)
 
 
 def _solve_pairs(
@@ -262,20 +301,20 @@ def _solve_pairs(
     return *combine(points, parts, intercepts, given.n_threads), found
 
 
-def _calibrated(
+def _held_out(
     given: KernelClassifierParameters,
     pairs: ClassPairs,
     training: _Training,
     codes: IntArray,
-) -> list[Calibrator]:
-    """Calibrators fitted on the held-out scores of stratified folds."""
+) -> FloatArray:
+    """Scores of every row by a machine of the stratified folds that do not have it."""
     count = min(FOLDS, int(np.bincount(codes).min()))
     if count < 2:
         raise DataError(
-            "two rows of every class to calibrate",
+            "two rows of every class for {option}, which take held-out rows",
             got="a class with one",
-            todo="Set {option} to None, or drop that class.",
-            option=Option("calibrate", bare=True),
+            todo="Drop it, or that class.",
+            option=Option("calibrate" if given.calibrate else "metric", bare=True),
         )
     # The kernel of the training rows is used again: a fold is a subset of its points.
     points, caps = training.points, training.caps
@@ -285,8 +324,7 @@ def _calibrated(
         part = points.only(train)
         model, _, _ = _solve_pairs(given, pairs, part, codes[train], caps[train])
         scores[test] = pairs.scores(model.scores(points.rows(test)))
-    hits = [codes == code for code in pairs.scored]
-    return fit_calibrators(str(given.calibrate), scores, hits, caps / given.C)
+    return scores
 
 
 def _unconverged(given: KernelParameters, solutions: Sequence[DualSolution]) -> list[Warning]:

@@ -29,6 +29,8 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
     if estimator.kernel != "precomputed":
         entry["rows"] = _described_rows(points.matrix, arrays)
     if hasattr(estimator, "classes_"):
+        entry["positive"] = estimator.class_scores_.positive
+        entry["threshold"] = CODEC.encode(float(estimator.threshold_[0]), "threshold", arrays)
         entry["classes"] = CODEC.encode(estimator.classes_, "classes", arrays)
         entry["dual_value"] = CODEC.encode(float(estimator.dual_value_), "dual_value", arrays)
         found = getattr(estimator, "calibrators_", None)
@@ -57,7 +59,11 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
     estimator.check_parameters()
     count = 1  # score functions
     if name == "KernelClassifier":
-        estimator.classes_ = classes = labels(fitted.pop("classes"), arrays)
+        classes, positive = labels(fitted.pop("classes"), arrays), whole(fitted.pop("positive"))
+        need(positive < 2, "a positive class that is the first or the second")
+        threshold = number(fitted.pop("threshold"), finite=True)
+        need(classes.size == 2 or threshold == 0.0, "a threshold of two classes")
+        estimator.keep_classes(classes, positive, threshold)
         count = estimator.n_scores
         estimator.dual_value_ = number(fitted.pop("dual_value"))
         scores = 1 if classes.size == 2 else classes.size
