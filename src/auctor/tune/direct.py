@@ -62,17 +62,31 @@ class NestedSample:
         rng = as_rng(0 if seed is None else seed)
         self.classes = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
         self.total = y.shape[0]
+        self._spent = [0.0]
 
     def rows(self, step: int) -> IntArray:
         """Indices of the rows of the sample at a step, in increasing order."""
-        parts = []
+        sizes = self._sizes(step)
+        parts = [each[:size] for each, size in zip(self.classes, sizes, strict=True)]
+        rows: IntArray = np.sort(np.concatenate(parts))
+        return rows
+
+    def spent(self, steps: int) -> float:
+        """Rows of the samples of the first steps together, in numbers of all rows."""
+        while len(self._spent) <= steps:
+            share = sum(self._sizes(len(self._spent) - 1)) / self.total
+            self._spent.append(self._spent[-1] + share)
+        return self._spent[steps]
+
+    def _sizes(self, step: int) -> list[int]:
+        """Number of rows of each class in the sample of a step."""
+        sizes = []
         for each in self.classes:
             count = each.shape[0]
             grown = step * (ROWS_PER_STEP * count // self.total)
             grown += FIRST_ROWS * count // self.total
-            parts.append(each[: min(count, max(grown, int(LEAST_SHARE * count), 1))])
-        found: IntArray = np.sort(np.concatenate(parts))
-        return found
+            sizes.append(min(count, max(grown, int(LEAST_SHARE * count), 1)))
+        return sizes
 
 
 def tangent_basis(direction: FloatArray) -> FloatArray:
@@ -94,7 +108,7 @@ def maximise_on_sphere(
     start: FloatArray,
     *,
     budget: int,
-    growing: bool = False,
+    spent: Callable[[int], float] | None = None,
 ) -> Maximised:
     """Maximise a function of a direction.
 
@@ -108,9 +122,10 @@ def maximise_on_sphere(
         First direction.
     budget : int
         Largest number of evaluations.
-    growing : bool
-        Whether later steps use more rows. The best point is then evaluated again after each step
-        that does not improve on it, and the mean of its values is used.
+    spent : callable, optional
+        From a number of evaluations to what they cost, in evaluations of the last ones: later ones
+        use more rows. The best point is then evaluated again after each step that does not improve
+        on it, and the mean of its values is used.
     """
     length = float(np.linalg.norm(start))
     center = start / length if length > 0.0 else np.eye(start.shape[0])[0]
@@ -118,8 +133,9 @@ def maximise_on_sphere(
     ends = [(value_of(sign * center, 0), sign) for sign in (1.0, -1.0)]
     value, sign = max(ends, key=lambda end: -np.inf if np.isnan(end[0]) else end[0])
     best = Maximised(sign * center, value, 2, center.shape[0] == 1, 0.0, 0.0)
-    while not best.converged and best.evaluations < budget:
-        best = _around(engine, value_of, best, budget, growing)
+    cost = float if spent is None else spent
+    while not best.converged and cost(best.evaluations) < budget:
+        best = _around(engine, value_of, best, budget, cost, spent is not None)
     return best
 
 
@@ -128,6 +144,7 @@ def _around(
     value_of: Callable[[FloatArray, int], float],
     begin: Maximised,
     budget: int,
+    spent: Callable[[int], float],
     growing: bool,
 ) -> Maximised:
     """Search in a tangent plane until convergence, the budget, or the edge of the cube."""
@@ -144,7 +161,7 @@ def _around(
     # The engine minimises, so that values are negated.
     search = engine.with_dims(d - 1, np.full(d - 1, 0.5))
     best = search.best_point
-    while used < budget and (search.restarts or not search.converged):
+    while spent(used) < budget and (search.restarts or not search.converged):
         u = search.ask()[0]
         before = search.best_value
         value = value_of(weights(u), used)
@@ -152,7 +169,7 @@ def _around(
         used += 1
         best = search.best_point
         # On a larger sample the old value of the best point is not comparable: evaluate it again.
-        if growing and best is not None and -value >= before and used < budget:
+        if growing and best is not None and -value >= before and spent(used) < budget:
             search.tell([best], [-value_of(weights(best), used)])
             used += 1
         if best is not None and np.abs(best - 0.5).max() > EDGE_DISTANCE:
@@ -190,9 +207,10 @@ def maximise_metric(
     start : (d,) array, optional
         By default the difference of the class means.
     budget : int
-        Largest number of evaluations.
+        Largest number of evaluations on all rows.
     subsample : bool
-        Whether to evaluate on nested samples that grow with the steps (S-DFO-TR). The returned
+        Whether to evaluate on nested samples that grow with the steps (S-DFO-TR). An evaluation
+        then costs its share of the rows, so that the budget allows for more of them. The returned
         value is that of all rows.
     engine : DfoTr, optional
         Settings, by default ``DfoTr(kind="stepwise", restarts=False)``.
@@ -245,5 +263,5 @@ def maximise_metric(
         rows = sample.rows(step)
         return float(metric(target[rows], X[rows] @ w))
 
-    found = maximise_on_sphere(settings, on_sample, first, budget=budget, growing=True)
+    found = maximise_on_sphere(settings, on_sample, first, budget=budget, spent=sample.spent)
     return found._replace(value=on_all(found.coef, 0))
