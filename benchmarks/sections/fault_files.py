@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 
 from benchmarks import fuzz
@@ -19,12 +20,12 @@ SECONDS = 1800.0
 def run(settings: Settings) -> dict[str, object]:
     """Every target of the fuzzer, by number of cases."""
     cases, totals = QUICK_CASES if settings.quick else CASES, []
+    targets = [target for target in fuzz.target_names() if settings.wants(target)]
     with tempfile.TemporaryDirectory() as keep:
-        for target in fuzz.target_names():
-            if settings.wants(target) and not settings.over():
-                totals.append(
-                    fuzz.run(target, SECONDS, cases=cases, seed=7, keep=Path(keep, target))
-                )
+        for k, target in enumerate(targets):
+            share = (settings.deadline - time.perf_counter()) / (len(targets) - k)
+            seconds = max(1.0, min(SECONDS, share))
+            totals.append(fuzz.run(target, seconds, cases=cases, seed=7, keep=Path(keep, target)))
     failures = [failure for total in totals for failure in total["failures"]]
     kinds = [sort(failure) for failure in failures]
     rows = [

@@ -43,9 +43,12 @@ def run(settings: Settings) -> dict[str, object]:
         _table(folder / "rows.csv", QUICK_ROWS if settings.quick else ROWS, rng)
         commands.run(["convert", "rows.csv", "whole.shards", "--label", "y"], folder=folder)
         inputs = set(folder.iterdir())
-        for title, job in _jobs().items():
-            if settings.wants(title) and not settings.over():
-                rows.append([title, *_killed(job, folder, inputs, kills, rng, words)])
+        jobs = {title: job for title, job in _jobs().items() if settings.wants(title)}
+        for k, (title, job) in enumerate(jobs.items()):
+            now = time.perf_counter()
+            end = now + (settings.deadline - now) / (len(jobs) - k)
+            if not settings.over():
+                rows.append([title, *_killed(job, folder, inputs, kills, rng, words, end)])
     heads = ["killed", "crashes", "tracebacks", "half files", "failed again", "left behind"]
     return {
         "title": TITLE,
@@ -105,7 +108,7 @@ def _whole_page(path: Path) -> None:
 
 def _killed(
     job: Job, folder: Path, inputs: set[Path], kills: int, rng: np.random.Generator,
-    words: list[str],
+    words: list[str], end: float,
 ) -> list[int]:  # fmt: skip
     """Numbers of kills, crashes, tracebacks, half files, failures of the next run, leftovers."""
     start = time.perf_counter()
@@ -114,6 +117,8 @@ def _killed(
     _clear(folder, inputs)
     counts = [0] * 6
     for k in range(kills):
+        if time.perf_counter() > end:
+            break
         by = signal.SIGKILL if k % 2 else signal.SIGTERM
         after = seconds * rng.uniform(0.5, 1.0)
         ended = commands.run_and_stop(job.arguments, folder=folder, after=after, by=by)

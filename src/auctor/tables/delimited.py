@@ -42,8 +42,8 @@ _OPENING = re.compile(
 _DELIMITERS = (",", "\t", ";", "|")
 #: Bytes of the longest record, 64 MiB.
 LONGEST_RECORD = 1 << 26
-#: Memory that pyarrow takes for each column of a text, in bytes.
-COLUMN_BYTES = 6000
+#: Address space that pyarrow takes for each column of a text, in bytes; it aborts without.
+COLUMN_BYTES = 10_000
 
 
 class DelimitedFile:
