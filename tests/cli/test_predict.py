@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import auctor
+from auctor.cli import reading
 from auctor.cli.main import main
 from auctor.core.archive import read_archive, write_archive
 from auctor.saved.store import FORMAT
@@ -73,9 +74,8 @@ def test_json_says_what_was_written(model, more_clicks, capsys):
 def test_rows_keep_their_order_over_chunks(model, more_clicks, monkeypatch, capsys):
     run("predict", model, more_clicks, "--scores")
     whole = capsys.readouterr().out
-    monkeypatch.setattr("auctor.tables.stream.open_stream.__wrapped__.__kwdefaults__", {
-        **auctor.tables.open_stream.__wrapped__.__kwdefaults__, "chunk_rows": 7,
-    })  # fmt: skip
+    usual = reading.read_options
+    monkeypatch.setattr("auctor.cli.predict.read_options", lambda ctx: usual(ctx, chunk_rows=7))
     run("predict", model, more_clicks, "--scores")
     assert capsys.readouterr().out == whole
 

@@ -83,7 +83,7 @@ def format_to_read(format: str, name: str) -> str:
     >>> format_to_read("auto", "rows.xlsx")
     Traceback (most recent call last):
         ...
-    auctor.core.errors.DataError: auctor needs a text, Parquet, Arrow or NumPy file; got the Excel workbook rows.xlsx. Save the table as CSV first, or pass format= if it is one of these.
+    auctor.core.errors.DataError: auctor needs a text, Parquet, Arrow or NumPy file; got the Excel workbook rows.xlsx. Save the table as CSV first, or pass ReadOptions(format=) if it is one of these.
     """  # noqa: E501
     if format != "auto":
         return format

@@ -106,11 +106,11 @@ def lost_warnings(
     >>> city = Column("city", "category", levels=("Oslo", "Rome"))
     >>> for warning in lost_warnings({"city": Lost(city, 3, 99, "Bonn")}, 100):
     ...     print(warning)
-    Treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with ReadOptions(categorical='hash') to use categories that appear later.
+    auctor treats categories that training did not have as no category; got 3 of 100 rows with such a category of 'city'. Train with ReadOptions(categorical='hash') to use categories that appear later.
     >>> sold = Column("sold", "date", fill=18000.0)
     >>> for warning in lost_warnings({"sold": Lost(sold, 9, 9, "31/12/2020")}, 9):
     ...     print(warning)
-    Takes values that it cannot read as missing; got 9 of 9 values of 'sold' such as '31/12/2020', where the model has dates year-month-day. Write them as in training, or pass ReadOptions(unreadable='refuse') to refuse such rows.
+    auctor takes values that it cannot read as missing; got 9 of 9 values of 'sold' such as '31/12/2020', where the model has dates year-month-day. Write them as in training, or pass ReadOptions(unreadable='refuse') to refuse such rows.
     """  # noqa: E501
     bad = [str(one) for one in lost.values() if one.unreadable]
     if bad:
