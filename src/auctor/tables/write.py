@@ -5,9 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import shutil
-import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -26,7 +23,6 @@ from auctor.tables.columns import LABEL_NAMES, check_names, default_names
 from auctor.tables.formats import COMPRESSED, FORMATS, format_of
 from auctor.tables.options import CHUNK_ROWS
 from auctor.tables.parts import Column, Names, RowBatch
-from auctor.tables.source import READ_BYTES
 
 #: Largest number of columns of a dense file or a table.
 MOST_DENSE_COLUMNS = 20_000
@@ -225,61 +221,27 @@ def _write_npy(file: BinaryIO, parts: Iterator[RowBatch], names: Names) -> None:
 
 
 def _write_npz(file: BinaryIO, parts: Iterator[RowBatch], names: Names) -> None:
-    """Write a zip archive of arrays.
-
-    Members of a zip archive are written one after the other, so values and indices are collected in
-    temporary files first.
-    """
-    labels: list[Array] = []
-    ends: list[Array] = [np.zeros(1, np.int64)]
-    rows = entries = width = 0
-    compressed = False
-    with tempfile.TemporaryFile() as values, tempfile.TemporaryFile() as indices:
-        # Collect the entries of all parts, and shift row ends by the entries before each part.
-        for part in parts:
-            compressed = is_sparse(part.matrix)
-            if compressed:
-                matrix = compressed_rows(part.matrix)
-                values.write(matrix.data.astype(np.float64, copy=False).tobytes())
-                indices.write(matrix.indices.astype(np.int64, copy=False).tobytes())
-                ends.append(matrix.indptr[1:].astype(np.int64) + entries)
-                entries += matrix.nnz
-                width = max(width, matrix.shape[1])
-            else:
-                values.write(np.ascontiguousarray(dense_array(part.matrix), np.float64).tobytes())
-                width = part.matrix.shape[1]
-            rows += part.matrix.shape[0]
-            if part.labels is not None:
-                labels.append(part.labels)
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            # The names are those of scipy.sparse.save_npz, or X for a dense matrix.
-            if compressed:
-                _member(archive, "indices", (entries,), np.int64, indices)
-                _member(archive, "indptr", (rows + 1,), np.int64, np.concatenate(ends))
-                _member(archive, "format", (), np.dtype("S3"), np.array(b"csr"))
-                _member(archive, "shape", (2,), np.int64, np.array([rows, width], np.int64))
-                _member(archive, "data", (entries,), np.float64, values)
-            else:
-                _member(archive, "X", (rows, width), np.float64, values)
-            for name, array in (
-                ("y", np.concatenate(labels) if labels else None),
-                ("columns", None if names.columns is None else np.array(names.columns)),
-            ):
-                if array is not None:
-                    _member(archive, name, array.shape, array.dtype, array)
-
-
-def _member(
-    archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], kind: Any, content: Any
-) -> None:
-    """Add an array to an archive, from memory or from a file of its bytes."""
-    with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-        _npy_header(member, shape, kind)
-        if isinstance(content, np.ndarray):
-            member.write(np.ascontiguousarray(content).tobytes())
-        else:
-            content.seek(0)
-            shutil.copyfileobj(content, member, READ_BYTES)
+    """Write X, or the arrays of `scipy.sparse.save_npz`, with y; readers hold them in memory."""
+    batches = list(parts)
+    labels = [part.labels for part in batches if part.labels is not None]
+    arrays: dict[str, Any] = {}
+    if is_sparse(batches[0].matrix):
+        width = max(part.matrix.shape[1] for part in batches)
+        rows = [compressed_rows(part.matrix) for part in batches]
+        entries = np.cumsum([0, *(matrix.nnz for matrix in rows)])
+        ends = [matrix.indptr[1:] + before for matrix, before in zip(rows, entries, strict=False)]
+        arrays["indices"] = np.concatenate([matrix.indices for matrix in rows]).astype(np.int64)
+        arrays["indptr"] = np.concatenate([[0], *ends]).astype(np.int64)
+        arrays["format"] = np.array(b"csr")
+        arrays["shape"] = np.array([sum(matrix.shape[0] for matrix in rows), width])
+        arrays["data"] = np.concatenate([matrix.data for matrix in rows]).astype(np.float64)
+    else:
+        arrays["X"] = np.concatenate([dense_array(part.matrix) for part in batches])
+    if labels:
+        arrays["y"] = np.concatenate(labels)
+    if names.columns is not None:
+        arrays["columns"] = np.array(names.columns)
+    np.savez(file, **arrays)
 
 
 def _npy_header(file: Any, shape: tuple[int, ...], kind: Any) -> None:
