@@ -87,7 +87,7 @@ def check_solver(solver: object, names: Iterable[str]) -> None:
         return
     raise ParameterError(
         f"{{option}} to be {', '.join(map(repr, known))} or a solver object",
-        got=f"{solver!r}",
+        got=repr(solver),
         todo=f"Pass {solver.__name__}()." if isinstance(solver, type) else "Pass one of these.",
         option="solver",
     )

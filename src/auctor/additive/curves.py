@@ -87,7 +87,7 @@ class CurveEstimator:
             return int(column)
         raise DataError(
             "a column of the model",
-            got=f"{column!r}",
+            got=repr(column),
             todo=f"Columns: {', '.join(names[:10])}.",
         )
 

@@ -109,7 +109,7 @@ def check_additive(given: AdditiveParameters) -> None:
     if given.surrogate == EXACT:
         raise ParameterError(
             "a loss with a gradient in {option} for curves",
-            got=f"{given.surrogate!r}",
+            got=repr(given.surrogate),
             todo='Pass "auto".',
             option=Option("surrogate", bare=True),
         )
@@ -175,7 +175,7 @@ def read_monotone(monotone: Any, names: Sequence[str] | None, n_columns: int) ->
     if given is None or isinstance(monotone, str) or len(given) != n_columns:
         raise ParameterError(
             f"{{option}} to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
-            got=f"{monotone!r}",
+            got=repr(monotone),
             todo='Pass something like {"age": 1, "income": -1}.',
             option=Option("monotone", bare=True),
         )
@@ -191,7 +191,7 @@ def column_number(what: str, key: Any, names: Sequence[str] | None, n_columns: i
     known = f"one of the columns {', '.join(map(str, list(names)[:10]))}" if names else "a column"
     raise ParameterError(
         f"{{option}} to name {known}{'' if names else f' by number, 0 to {n_columns - 1}'}",
-        got=f"{key!r}",
+        got=repr(key),
         todo=meant(key, names or ()) + "Name a column of the rows.",
         option=Option(what, bare=True),
     )
@@ -202,7 +202,7 @@ def _sign(key: Any, sign: Any) -> int:
     if sign not in (-1, 0, 1):
         raise ParameterError(
             f"the direction of {key!r} in {{option}} to be 1, -1 or 0",
-            got=f"{sign!r}",
+            got=repr(sign),
             todo="Pass 1 for a rising curve, -1 for a falling one.",
             option=Option("monotone", bare=True),
         )
@@ -314,7 +314,7 @@ def _pairs(what: str, pairs: Any, names: Sequence[str] | None, bins: Bins) -> li
         if len(set(numbers)) != 2 or len(numbers) != 2:
             raise ParameterError(
                 "{option} to be pairs of two different columns",
-                got=f"{pair!r}",
+                got=repr(pair),
                 todo='Pass something like [("age", "income")].',
                 option=Option(what, bare=True),
             )

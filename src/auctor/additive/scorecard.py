@@ -278,7 +278,7 @@ def make_scorecard(
     if not model.binary:
         raise DataError(
             "a model of two classes",
-            got=f"{model.classes.size}",
+            got=model.classes.size,
             todo="Fit one class against the rest.",
         )
     columns = [column for column in model.bins.columns if isinstance(column, ColumnBins)]

@@ -121,7 +121,7 @@ def _value(name: str, value: Any, param: Any) -> Any:
     if not flag and not several and _scalar(value):
         return str(value)
     wanted = "true or false" if flag else "a list" if several else "a number or text"
-    raise ParameterError(f"{name} to be {wanted}", got=f"{value!r}", todo="Correct the file.")
+    raise ParameterError(f"{name} to be {wanted}", got=repr(value), todo="Correct the file.")
 
 
 def _scalar(value: Any) -> bool:

@@ -96,7 +96,7 @@ def class_weights(text: str | None) -> str | dict[str, float] | None:
         if not equals or not name.strip():
             raise ParameterError(
                 "{option} to be balanced or LABEL=WEIGHT,...",
-                got=f"{text!r}",
+                got=repr(text),
                 todo="Write, for example, {option2}.",
                 option=(
                     "class_weight",
@@ -122,7 +122,7 @@ def date_patterns(texts: Iterable[str] | None) -> dict[str, str]:
         if not equals or not name or "%" not in pattern:
             raise ParameterError(
                 "{option} COLUMN=PATTERN",
-                got=f"{text!r}",
+                got=repr(text),
                 todo="Write, for example, {option2} for day/month/year.",
                 option=("date", Option("date", {"sold": "%d/%m/%Y"})),
             )
@@ -148,7 +148,7 @@ def directions(text: str | None) -> dict[str, int] | None:
         if not equals or not name or sign not in ("1", "+1", "-1"):
             raise ParameterError(
                 "{option} COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
-                got=f"{text!r}",
+                got=repr(text),
                 todo="Write, for example, {option2}.",
                 option=("monotone", Option("monotone", "age=1,income=-1")),
             )
@@ -172,7 +172,7 @@ def settings(texts: Iterable[str] | None) -> dict[str, Any]:
         if not equals or not name:
             raise ParameterError(
                 "{option} NAME=VALUE",
-                got=f"{text!r}",
+                got=repr(text),
                 todo="Add the name and =.",
                 option="settings",
             )

@@ -181,7 +181,7 @@ def _kept(
     if taken:
         raise ParameterError(
             "columns to keep whose names differ from those of the predictions",
-            got=f"{taken[0]!r}",
+            got=repr(taken[0]),
             todo="Rename it in the file.",
         )
     return read_text(data, keep, reading)

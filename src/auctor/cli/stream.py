@@ -250,7 +250,7 @@ def _classes(text: str | None) -> list[Any] | None:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or parts[0] == parts[1]:
         raise ParameterError(
-            "{option} A,B", got=f"{text!r}", todo="Pass two different labels.", option="classes"
+            "{option} A,B", got=repr(text), todo="Pass two different labels.", option="classes"
         )
     try:
         return [float(part) for part in parts]

@@ -57,7 +57,7 @@ def check_real(
         raise ParameterError(
             f"{'{option}' if of is None else f'{name} of {{option}}'} in "
             f"{left}{low:g}, {high:g}{right}",
-            got=f"{value!r}",
+            got=repr(value),
             todo="Pass a value in that range.",
             option=Option(name, bare=True) if of is None else of,
         )
@@ -69,7 +69,7 @@ def check_int(name: str, value: object, *, low: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         raise ParameterError(
             f"{{option}} to be an integer of at least {low}",
-            got=f"{value!r}",
+            got=repr(value),
             todo="Pass such an integer.",
             option=name,
         )
@@ -93,7 +93,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(
             f"{{option}} to be one of {', '.join(map(repr, choices))}",
-            got=f"{value!r}",
+            got=repr(value),
             todo=f"{meant(value, choices)}Pass one of these.",
             option=name,
         )
@@ -136,7 +136,7 @@ def _numbers(name: str, value: object) -> FloatArray:
     except (TypeError, ValueError) as error:
         raise DataError(
             "{option} to be numbers",
-            got=f"{type(value).__name__}",
+            got=type(value).__name__,
             todo="Pass a numeric array.",
             option=name,
         ) from error

@@ -100,7 +100,7 @@ class Codec:
         if name is None:
             raise ParameterError(
                 f"{where} to be plain values, arrays or parts of auctor",
-                got=f"{_short(value)}",
+                got=_short(value),
                 todo="Set another value with set_params.",
             )
         arguments = {"name": value.name} if isinstance(value, Enum) else self._arguments(value)
@@ -134,7 +134,7 @@ class Codec:
         if not good:
             raise ParameterError(
                 f"{where} to be numbers or text",
-                got=f"{_short(array)}",
+                got=_short(array),
                 todo="Convert it to numbers or text first.",
             )
         if array.dtype == np.float64 and LEAST_SPARSE <= array.size <= MOST_SPARSE:

@@ -42,7 +42,7 @@ def check_destination(path: AnyPath) -> Path:
     except (OSError, ValueError) as error:  # too long, or with a null byte
         raise ParameterError(
             "a file name that the system accepts",
-            got=f"{str(path)[:80]!r}",
+            got=repr(str(path)[:80]),
             todo="Pass another path.",
         ) from error
     if not folder.is_dir():

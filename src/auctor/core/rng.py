@@ -23,7 +23,7 @@ def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np
     except (TypeError, ValueError) as error:
         raise ParameterError(
             "{option} to be an integer, a generator or None",
-            got=f"{seed!r}",
+            got=repr(seed),
             todo="Pass an integer.",
             option="random_state",
         ) from error

@@ -107,7 +107,7 @@ def covariance_path(
     if grid.size == 0 or (np.diff(grid) > 0.0).any():
         raise ParameterError(
             "{option} in decreasing order, at least one",
-            got=f"{grid.tolist()[:4]}",
+            got=grid.tolist()[:4],
             todo="Sort them: each solve starts from the last solution.",
             option="strengths",
         )

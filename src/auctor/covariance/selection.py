@@ -130,7 +130,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
         if not grid.size or not np.isfinite(grid).all() or grid[-1] < 0.0:
             raise ParameterError(
                 "{option} >= 0",
-                got=f"{self.strengths!r}",
+                got=repr(self.strengths),
                 todo="Pass one or more such numbers.",
                 option="strengths",
             )

@@ -39,7 +39,7 @@ class Ring:
         if memory < largest:
             raise DataError(
                 f"memory for one shard, {largest} bytes",
-                got=f"{memory}",
+                got=memory,
                 todo="Raise {option}, or convert the table into smaller shards.",
                 option="memory",
             )

@@ -254,7 +254,7 @@ def check_facts(facts: list[ShardFacts]) -> list[ShardFacts]:
     if len(widths) > 1:
         raise DataError(
             "one number of columns in all shards",
-            got=f"{sorted(widths)}",
+            got=sorted(widths),
             todo="Give every part of the table the same columns.",
         )
     return facts

@@ -242,7 +242,7 @@ def _read_manifest(folder: Path) -> Any:
         if not folder.is_dir() or not next(folder.glob(f"*{ENDING}"), None):
             raise DataError(
                 "a folder with shards",
-                got=f"{folder}",
+                got=folder,
                 todo="Make one with auctor convert table.parquet folder.shards.",
             )
         _refuse("no manifest, as before version 2 or in an unfinished folder", path)

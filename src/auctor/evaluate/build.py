@@ -123,7 +123,7 @@ def build_report(  # noqa: PLR0913 - the parts of a page
     if len(checked_costs) != 2:
         raise ParameterError(
             "two costs, of a false positive and of a false negative",
-            got=f"{len(checked_costs)}",
+            got=len(checked_costs),
             todo="Pass a pair.",
         )
     if not candidates:

@@ -372,7 +372,7 @@ def positive_rows(labels: Array | None, positive: Any = None) -> tuple[Array, st
     if labels is None or classes.size != 2:
         raise DataError(
             "labels of two classes",
-            got=f"{classes.size}",
+            got=classes.size,
             todo="Keep the rows of two classes, or merge the others into one.",
         )
     codes = np.searchsorted(classes, labels)

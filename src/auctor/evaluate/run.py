@@ -153,7 +153,7 @@ def class_weights(weights: Any, classes: Array) -> Any:
     if unknown:
         raise ParameterError(
             f"class weights of the labels {', '.join(by_text)}",
-            got=f"{unknown[0]}",
+            got=unknown[0],
             todo="Correct {option}.",
             option=Option("class_weight", bare=True),
         )

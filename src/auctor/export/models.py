@@ -105,7 +105,7 @@ def _add_regressor(graph: Graph, model: RegressionModel) -> None:
     if link is None:
         raise ParameterError(
             "a loss of auctor, whose link function it knows",
-            got=f"{type(loss).__name__}",
+            got=type(loss).__name__,
             todo="Use a loss of auctor.",
         )
     graph.add(link, _scores(graph, model, squeezed=True), name="prediction")
@@ -208,7 +208,7 @@ def _calibrated(graph: Graph, calibrator: Calibrator, scores: str, name: str) ->
     if not isinstance(calibrator, Isotonic):
         raise ParameterError(
             "{option} or 'isotonic'",
-            got=f"{type(calibrator).__name__}",
+            got=type(calibrator).__name__,
             todo="Fit with one of these.",
             option=Option("calibrate", "sigmoid"),
         )

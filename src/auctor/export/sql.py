@@ -93,7 +93,7 @@ def to_sql(
     if taken:
         raise ParameterError(
             f"columns with other names than {', '.join(ADDED)}",
-            got=f"{taken[0]!r}",
+            got=repr(taken[0]),
             todo="Rename the column before training.",
         )
     about = found.title

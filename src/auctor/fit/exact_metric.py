@@ -35,7 +35,7 @@ def check_maximiser(given: LinearParameters) -> None:
     if isinstance(given.solver, str | type) or not hasattr(given.solver, "maximise"):
         raise ParameterError(
             "a solver without derivatives for {option}",
-            got=f"{given.solver!r}",
+            got=repr(given.solver),
             todo="Use {option2}, or in Python the solver auctor.tune.DfoTr(kind='stepwise', "
             "restarts=False).",
             option=(Option("surrogate", "exact"), Option("surrogate", "auto")),

@@ -276,7 +276,7 @@ def parse(what: str, text: str) -> tuple[str, float | None]:
         near = meant(text.replace("-", "_").replace(" ", "_"), [*METRICS, *ALIASES])
         raise ParameterError(
             "{option} to be a name or name(number)",
-            got=f"{text!r}",
+            got=repr(text),
             todo=f"{near}Write it like 'precision_at_k(100)'.",
             option=what,
         )
@@ -289,7 +289,7 @@ def parse(what: str, text: str) -> tuple[str, float | None]:
         example = f"{name}({number})" if wanted else name
         raise ParameterError(
             f"{{option}} with {wanted or 'nothing in brackets'}",
-            got=f"{parameter!r}",
+            got=repr(parameter),
             todo=f'Write it like "{example}".',
             option=Option(what, name),
         )
@@ -300,7 +300,7 @@ def parse(what: str, text: str) -> tuple[str, float | None]:
             continue
     raise ParameterError(
         "a number in {option}",
-        got=f"{number!r}",
+        got=repr(number),
         todo='Write it like "precision_at_k(100)".',
         option=Option(what, text),
     )
@@ -315,7 +315,7 @@ def resolve_metric(metric: object, surrogate: str) -> Chosen:
         if surrogate != "auto":
             raise ParameterError(
                 "{option} when {option2} is a loss object",
-                got=f"{surrogate!r}",
+                got=repr(surrogate),
                 todo="Drop one of the two.",
                 option=(Option("surrogate", "auto"), "metric"),
             )
@@ -406,7 +406,7 @@ def check_count(
     if k is not None and k > 1 and not isinstance(k, Integral):
         raise ParameterError(
             "k of {option} to be an integer or a fraction in (0, 1]",
-            got=f"{k!r}",
+            got=repr(k),
             todo="Pass one of these.",
             option=of,
         )

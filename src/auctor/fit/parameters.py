@@ -117,7 +117,7 @@ def check_linear(given: LinearParameters) -> None:
     if isinstance(given.strength, str):
         raise ParameterError(
             "{option2} to be a number",
-            got=f"{given.strength!r}",
+            got=repr(given.strength),
             todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
             option=(Option("strength", 1e-4), "strength"),
         )
@@ -181,7 +181,7 @@ def check_bool(name: str, value: object) -> None:
     """Raise for a value that is neither a bool nor an int."""
     if not isinstance(value, bool | np.bool_ | int):
         raise ParameterError(
-            "{option} to be True or False", got=f"{value!r}", todo="Pass a bool.", option=name
+            "{option} to be True or False", got=repr(value), todo="Pass a bool.", option=name
         )
 
 

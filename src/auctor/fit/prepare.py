@@ -259,7 +259,7 @@ def codes_of(labels: Array, classes: Array) -> IntArray:
 def _unknown(classes: Array, found: Array) -> DataError:
     return DataError(
         f"labels that the model knows ({_listed(classes)})",
-        got=f"{_listed(found)}",
+        got=_listed(found),
         todo="Drop those rows, or train with them.",
     )
 

@@ -54,7 +54,7 @@ def resolve_penalty(penalty: object, strength: float, l1_ratio: float | None) ->
     if l1_ratio is not None and penalty != "elastic_net":
         raise ParameterError(
             "{option} to use {option2}",
-            got=f"{penalty!r}",
+            got=repr(penalty),
             todo="Set {option} or drop {option2}.",
             option=(Option("penalty", "elastic_net"), Option("l1_ratio", bare=True)),
         )
@@ -65,7 +65,7 @@ def resolve_penalty(penalty: object, strength: float, l1_ratio: float | None) ->
     if isinstance(penalty, type) or not hasattr(penalty, "prox"):
         raise ParameterError(
             "{option} to be a name or a penalty object",
-            got=f"{penalty!r}",
+            got=repr(penalty),
             todo=f"Names: {', '.join(PENALTIES)}.",
             option="penalty",
         )
@@ -88,7 +88,7 @@ def known(
         raise ParameterError(
             f"{{option}}{'' if to is None else ' for {option2}'} to be one of "
             f"{', '.join(map(repr, table))} or an object",
-            got=f"{name!r}",
+            got=repr(name),
             todo=f"{meant(name, [*table, *also])}Pass one of these.",
             option=(what, *(() if to is None else (to,))),
         )
@@ -100,7 +100,7 @@ def as_loss(what: str, loss: object) -> Loss:
     if isinstance(loss, type) or not hasattr(loss, "value_grad"):
         raise ParameterError(
             f"{what} to be a name or a loss object",
-            got=f"{loss!r}",
+            got=repr(loss),
             todo="Pass an instance, such as auctor.losses.Logistic().",
         )
     return cast(Loss, loss)

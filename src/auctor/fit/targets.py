@@ -133,7 +133,7 @@ def known_labels(labels: Array, classes: Array) -> Array:
     if unknown.size:
         raise DataError(
             f"labels among {classes.tolist()} to score",
-            got=f"{unknown[0]!r}",
+            got=repr(unknown[0]),
             todo="Drop those rows, or fit with them.",
         )
     return labels
@@ -153,7 +153,7 @@ def read_groups(groups: Any, chosen: Chosen, n: int) -> IntArray | None:
     except DataError as error:
         raise IncompatibleError(
             "a loss on pairs to use groups",
-            got=f"{type(chosen.loss).__name__}",
+            got=type(chosen.loss).__name__,
             todo="Use {option}, or drop {option2}.",
             option=(Option("metric", "auc"), Option("groups", bare=True)),
         ) from error
@@ -232,7 +232,7 @@ def _class_factors(class_weight: Any, classes: Array, size: FloatArray) -> Float
     if not isinstance(class_weight, dict):
         raise ParameterError(
             "{option} to be None, 'balanced' or a dict",
-            got=f"{class_weight!r}",
+            got=repr(class_weight),
             todo="Pass one of these.",
             option="class_weight",
         )
@@ -241,7 +241,7 @@ def _class_factors(class_weight: Any, classes: Array, size: FloatArray) -> Float
     if unknown:
         raise ParameterError(
             f"{{option}} of the classes {labels}",
-            got=f"{unknown[0]!r}",
+            got=repr(unknown[0]),
             todo="Use the labels of y as keys.",
             option="class_weight",
         )

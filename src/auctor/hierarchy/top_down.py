@@ -225,7 +225,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
             if not self._probabilistic():
                 raise ParameterError(
                     "log-loss for a model per parent",
-                    got=f"{self.loss!r}",
+                    got=repr(self.loss),
                     todo="Leave {option} out, or train a model per node.",
                     option=Option("loss", bare=True),
                 )

@@ -56,7 +56,7 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     elif matrix.n_columns != estimator.n_features_in_:
         raise DataError(
             f"{estimator.n_features_in_} columns, as in fit",
-            got=f"{matrix.n_columns}",
+            got=matrix.n_columns,
             todo="Pass the columns used in fit.",
         )
     return matrix

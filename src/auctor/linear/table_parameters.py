@@ -130,7 +130,7 @@ def model_parameters(given: TableParameters, schema: Schema | None = None) -> Cl
     if isinstance(given.strength, str) and given.strength != "auto":
         raise ParameterError(
             "{option} to be a number or 'auto'",
-            got=f"{given.strength!r}",
+            got=repr(given.strength),
             todo="Pass one of these.",
             option="strength",
         )

@@ -59,7 +59,7 @@ class BaseLoss:
         if self.targets == "binary" and not (np.abs(target.y) == 1.0).all():
             raise DataError(
                 "targets encoded as -1 and +1",
-                got=f"{np.unique(target.y)[:4]}",
+                got=np.unique(target.y)[:4],
                 todo="Encode the labels first.",
             )
 

@@ -310,7 +310,7 @@ class AtK(ThresholdLoss):
         if not real or not (k >= 1 if isinstance(k, Integral) else 0.0 < k <= 1.0):
             raise ParameterError(
                 "{option} to be an integer of at least 1 or a fraction in (0, 1]",
-                got=f"{k!r}",
+                got=repr(k),
                 todo="Pass a number of rows or a fraction of them.",
                 option="k",
             )

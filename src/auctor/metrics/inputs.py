@@ -196,7 +196,7 @@ def _extremes(y: Array) -> tuple[Any, Any]:
     if values.shape[0] > 2:
         raise DataError(
             "two label values",
-            got=f"{values.shape[0]}",
+            got=values.shape[0],
             todo="Compare one class with the rest, one at a time.",
         )
     return values[0], values[-1]

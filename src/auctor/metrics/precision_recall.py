@@ -361,7 +361,7 @@ def depth_of(k: object, s: Sweep) -> float:
     raise ParameterError(
         f"{{option}} to be an integer from 1 to the total weight of the rows, {total:g}, "
         "or a float in (0, 1]",
-        got=f"{k!r}",
+        got=repr(k),
         todo="Pass a number of rows, or a fraction as a float.",
         option="k",
     )

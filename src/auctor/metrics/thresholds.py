@@ -161,7 +161,7 @@ def check_criterion(criterion: object, value: object, *, what: str = "criterion"
     elif value is not None:
         raise ParameterError(
             "no value with {option}",
-            got=f"{value!r}",
+            got=repr(value),
             todo="Drop it.",
             option=Option(what, criterion),
         )

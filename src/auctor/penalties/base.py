@@ -61,7 +61,7 @@ class BasePenalty:
         if "strength" not in params:
             raise ParameterError(
                 "a penalty with a strength",
-                got=f"{type(self).__name__}",
+                got=type(self).__name__,
                 todo="Pass one of L1, L2, ElasticNet, GroupL2 or TreeL2.",
             )
         return type(self)(**(params | {"strength": strength}))

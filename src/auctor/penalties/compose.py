@@ -33,7 +33,7 @@ class Sum(Separable):
             if part.levels is None:
                 raise IncompatibleError(
                     "separable penalties",
-                    got=f"{type(part).__name__}",
+                    got=type(part).__name__,
                     todo="The prox of such a sum does not follow from those of its parts; write a "
                     "penalty with its own prox.",
                 )

@@ -72,7 +72,7 @@ class GroupL2(BasePenalty):
         if self._size and self._free.size:
             raise ParameterError(
                 "{option} as lists or labels to use {option2}",
-                got=f"{groups!r}",
+                got=repr(groups),
                 todo="Pass the groups as lists of columns.",
                 option=("groups", "free"),
             )
@@ -232,7 +232,7 @@ def checked_columns(what: str, columns: Any) -> IntArray:
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise ParameterError(
             "{option} to hold column numbers from 0",
-            got=f"{columns!r}",
+            got=repr(columns),
             todo="Pass integers.",
             option=what,
         )
@@ -248,7 +248,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
     except TypeError as error:
         raise ParameterError(
             "groups as a size, labels or lists of columns",
-            got=f"{groups!r}",
+            got=repr(groups),
             todo="Pass {option}, for example, for groups of five columns in a row.",
             option=Option("groups", 5),
         ) from error
@@ -258,7 +258,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         if labels.dtype.kind not in "iu":
             raise ParameterError(
                 "integer labels, one per column",
-                got=f"{items[:4]}",
+                got=items[:4],
                 todo="Number the groups, or pass lists of columns.",
             )
         _, number = np.unique(labels, return_inverse=True)

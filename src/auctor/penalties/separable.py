@@ -68,7 +68,7 @@ class Separable(BasePenalty):
                 if level.ndim and level.shape != (d,):
                     raise DataError(
                         f"one value per column ({d})",
-                        got=f"{level.shape[0]}",
+                        got=level.shape[0],
                         todo="Pass an array of that length.",
                     )
             self._spec = SeparableSpec(*(np.full(d, level) for level in self._levels))
@@ -131,7 +131,7 @@ def _checked(
     except (TypeError, ValueError) as error:
         raise ParameterError(
             "{option} to be numbers",
-            got=f"{level!r}",
+            got=repr(level),
             todo="Pass one number, or one per column.",
             option=name,
         ) from error

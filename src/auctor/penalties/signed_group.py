@@ -54,7 +54,7 @@ class SignedGroupL2(BasePenalty):
         if given.ndim != 1 or not np.isin(given, (-1, 0, 1)).all():
             raise ParameterError(
                 "{option} to hold -1, 0 or 1 for every column",
-                got=f"{signs!r}",
+                got=repr(signs),
                 todo="Pass 1 for weights that may not be negative, 0 for free ones.",
                 option="signs",
             )

@@ -35,7 +35,7 @@ class RatioObjective(Objective):
         if not penalty.smooth:
             raise IncompatibleError(
                 "L2 or no penalty, because the scale of its scores does not matter",
-                got=f"{type(penalty).__name__}",
+                got=type(penalty).__name__,
                 todo="Use L2, or a loss with a scale: GaussianAuc, or for the error a "
                 "pointwise loss such as Logistic.",
                 part=type(loss).__name__,

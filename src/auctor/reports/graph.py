@@ -76,7 +76,7 @@ def draw_graph(
         raise DataError("a square matrix", got=f"shape {edges.shape}", todo="Pass graph_.")
     names = [str(j) for j in range(size)] if names is None else [str(name) for name in names]
     if len(names) != size:
-        raise DataError(f"{size} names", got=f"{len(names)}", todo="Name every variable.")
+        raise DataError(f"{size} names", got=len(names), todo="Name every variable.")
     # Each edge once, from the upper triangle; nodes are renumbered to those that are drawn.
     upper = (edges.row < edges.col) & (edges.data != 0.0)
     row, column, weight = edges.row[upper], edges.col[upper], edges.data[upper]
@@ -84,7 +84,7 @@ def draw_graph(
     if shown.size > MOST:
         raise DataError(
             f"at most {MOST} variables to draw",
-            got=f"{shown.size}",
+            got=shown.size,
             todo="Use a larger strength, or draw a part of the graph.",
         )
     row, column = np.searchsorted(shown, row), np.searchsorted(shown, column)

@@ -192,7 +192,7 @@ def _write(
     except _INVALID as error:
         raise ParameterError(
             "a model that can be loaded again",
-            got=f"{_short(error)}",
+            got=_short(error),
             todo="Correct the model first.",
         ) from error
     write_archive(path, meta, arrays)

@@ -29,7 +29,7 @@ def check_columns(frame: Any, wanted: Sequence[str]) -> None:
     if missing:
         raise DataError(
             "features and a label among the columns of the frame",
-            got=f"{missing[0]!r}",
+            got=repr(missing[0]),
             todo=f"Columns: {', '.join(frame.columns[:10])}.",
         )
 

@@ -188,7 +188,7 @@ def from_spark(
     if n_tasks is not None and n_tasks > slots:
         raise DataError(
             f"at most {slots} tasks, the slots of the cluster: all run at once",
-            got=f"{n_tasks}",
+            got=n_tasks,
             todo="Pass a smaller {option}, or start more executors.",
             option="n_tasks",
         )

@@ -385,7 +385,7 @@ class StreamingAUC(MomentClassifier):
             if "scatter" not in each:
                 raise IncompatibleError(
                     f"at most {self.max_exact_columns} columns, so that covariances are kept",
-                    got=f"{self._width(each)}",
+                    got=self._width(each),
                     todo="Increase {option}.",
                     option=Option("max_exact_columns", bare=True),
                 )

@@ -134,7 +134,7 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     if differs:
         raise ParameterError(
             f"the parameters of the checkpoint {path}",
-            got=f"{', '.join(differs)}",
+            got=", ".join(differs),
             todo="Set these, or pass another path.",
         )
 

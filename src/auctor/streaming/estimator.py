@@ -296,7 +296,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.grow, bool | np.bool_):
             raise ParameterError(
                 "{option} to be True or False",
-                got=f"{self.grow!r}",
+                got=repr(self.grow),
                 todo="Pass a bool.",
                 option="grow",
             )

@@ -110,7 +110,7 @@ def find_classes(known: Array | None, labels: Array, given: Any, rows: int) -> A
     if given is not None and not np.array_equal(found, known):
         raise DataError(
             f"the classes of the first call, {known.tolist()}",
-            got=f"{found.tolist()}",
+            got=found.tolist(),
             todo="Start a new learner for other classes.",
         )
     return known

@@ -65,7 +65,7 @@ def make_learner(name: str, params: Mapping[str, Any]) -> OnlineClassifier:
     if unknown:
         raise ParameterError(
             f"parameters of {kind.__name__} ({', '.join(sorted(allowed))})",
-            got=f"{unknown[0]}",
+            got=unknown[0],
             todo="Drop {option}.",
             option=Option(unknown[0], bare=True),
         )

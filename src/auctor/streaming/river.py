@@ -87,7 +87,7 @@ class Riverlike:
         if new and not self._learner.grow:
             raise DataError(
                 "features among those listed",
-                got=f"{new[0]!r}",
+                got=repr(new[0]),
                 todo="Set {option}, or list it in {option2}.",
                 option=(Option("grow", True), Option("features", bare=True)),
             )
@@ -174,7 +174,7 @@ def _usual_classes(labels: list[Any]) -> Any:
         return None if label == 1 else [label, 1]
     raise ParameterError(
         "{option} for labels other than False/True, 0/1 and -1/+1",
-        got=f"{label!r}",
+        got=repr(label),
         todo="Pass both labels as {option}.",
         option="classes",
     )

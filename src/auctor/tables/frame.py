@@ -103,7 +103,7 @@ def _array(table: Any) -> Array:
     if array.ndim != 2:
         raise DataError(
             "a table with two dimensions",
-            got=f"{array.ndim}",
+            got=array.ndim,
             todo="Reshape your data: X.reshape(-1, 1) for one column.",
         )
     if not array.size:

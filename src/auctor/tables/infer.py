@@ -62,7 +62,7 @@ def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
         if absent:
             raise DataError(
                 f"columns that are in {name}",
-                got=f"{listed(absent)}",
+                got=listed(absent),
                 todo=f"Choose among {listed(file.names)}.",
             )
         kinds = [k if c in wanted else "skip" for c, k in zip(file.names, kinds, strict=True)]
@@ -89,7 +89,7 @@ def _apply_options(file: TableFile, kinds: list[str], options: ReadOptions, name
             if column not in places:
                 raise DataError(
                     f"columns that are in {name} for {{option}}",
-                    got=f"{column!r}",
+                    got=repr(column),
                     todo=_one_each(column, places)
                     or f"{meant(column, file.names)}Choose among {listed(file.names)}.",
                     option=(option, reading_option(option, column.split(","))),
@@ -342,7 +342,7 @@ def _date_or_amount(
         what = "dates of that pattern" if column.kind == "date" else "amounts"
         raise DataError(
             f"{what} in column {column.name!r}",
-            got=f"{next(iter(words), 'nothing')!r}",
+            got=repr(next(iter(words), "nothing")),
             todo="Correct {option}.",
             option=Option("date" if column.kind == "date" else "as_number", bare=True),
         )

@@ -236,7 +236,7 @@ def _check_yes_no(name: str, value: bool | str) -> None:
     if not isinstance(value, bool) and not (isinstance(value, str) and value == "auto"):
         raise ParameterError(
             "{option} to be True, False or 'auto'",
-            got=f"{value!r}",
+            got=repr(value),
             todo="Pass one of these.",
             option=name,
         )
@@ -252,7 +252,7 @@ def _check_delimiter(delimiter: str | None) -> None:
     ):
         raise ParameterError(
             "{option} to be one ASCII character",
-            got=f"{delimiter!r}",
+            got=repr(delimiter),
             todo="Pass ',' or ';'.",
             option="delimiter",
         )

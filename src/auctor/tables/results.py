@@ -93,7 +93,7 @@ def _write_npy(file: BinaryIO, names: list[str], chunks: Iterable[list[Array]]) 
         if len(columns) > 1 and any(column.dtype.kind not in "iufb" for column in columns):
             raise ParameterError(
                 "columns of numbers to write several into a .npy file",
-                got=f"{', '.join(names)}",
+                got=", ".join(names),
                 todo="Write one of them, or use CSV or Parquet.",
             )
         parts.append(columns[0] if len(columns) == 1 else np.column_stack(columns))

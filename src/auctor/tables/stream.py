@@ -89,7 +89,7 @@ def _parts(source: Any) -> Iterable[Any]:
     if not isinstance(source, Iterable):
         raise DataError(
             "a path, '-', a file or an iterable of (X, y)",
-            got=f"{type(source).__name__}",
+            got=type(source).__name__,
             todo="Pass one of these.",
         )
     return source
@@ -104,7 +104,7 @@ def check_file(source: Any) -> None:
     """Raise ``DataError`` unless an object is a path or an open file."""
     if not is_file(source):
         raise DataError(
-            "a path, '-' or a file", got=f"{type(source).__name__}", todo="Pass one of these."
+            "a path, '-' or a file", got=type(source).__name__, todo="Pass one of these."
         )
 
 
@@ -124,7 +124,7 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
         else:
             raise ParameterError(
                 "files to use a schema",
-                got=f"{type(part).__name__}",
+                got=type(part).__name__,
                 todo="Drop {option}.",
                 option=reading_option("schema"),
             )
@@ -245,7 +245,7 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
     if not isinstance(part, tuple | list) or len(part) != 2:
         raise DataError(
             "pairs (X, y) or files",
-            got=f"{type(part).__name__}",
+            got=type(part).__name__,
             todo="Yield a matrix and its labels.",
         )
     X, y = part

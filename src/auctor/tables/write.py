@@ -289,7 +289,7 @@ def _narrow(matrix: Any) -> Array:
     if matrix.shape[1] > MOST_DENSE_COLUMNS and not is_dense(matrix):
         raise ParameterError(
             f"at most {MOST_DENSE_COLUMNS} columns for a dense file",
-            got=f"{matrix.shape[1]}",
+            got=matrix.shape[1],
             todo="Write svmlight or NPZ.",
         )
     return dense_array(matrix)
@@ -339,7 +339,7 @@ def _field(text: str, delimiter: str) -> str:
     if "\n" in text:
         raise DataError(
             "text without line ends for this format",
-            got=f"{text[:40]!r}",
+            got=repr(text[:40]),
             todo="Write Parquet, or remove the line ends.",
         )
     if delimiter in text or '"' in text or "\r" in text or text != text.strip():

@@ -191,7 +191,7 @@ def dfo_tr(
     if constraints:
         raise DataError(
             "no constraints except bounds",
-            got=f"{len(constraints)}",
+            got=len(constraints),
             todo="Use {option}.",
             option=Option("method", "COBYQA"),
         )
@@ -252,7 +252,7 @@ class _Box:
         if not ((self.x0 >= low) & (self.x0 <= high)).all():
             raise DataError(
                 "a start inside the bounds",
-                got=f"{self.x0.tolist()}",
+                got=self.x0.tolist(),
                 todo="Clip {option} to the bounds.",
                 option=Option("x0", bare=True),
             )

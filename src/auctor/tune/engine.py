@@ -360,7 +360,7 @@ class DfoTr:
         if start.shape != (dims,) or not ((start >= 0.0) & (start <= 1.0)).all():
             raise DataError(
                 f"a start of {dims} coordinates in the unit cube",
-                got=f"{start.tolist()}",
+                got=start.tolist(),
                 todo="Clip {option} to the cube.",
                 option=Option("start", bare=True),
             )

@@ -127,7 +127,7 @@ def resolve_method(method: Any) -> SearchMethod:
         return found
     raise ParameterError(
         f"{{option}} to be one of {', '.join(map(repr, METHODS))} or a DfoTr",
-        got=f"{method!r}",
+        got=repr(method),
         todo="Pass one of these.",
         option="method",
     )

@@ -320,7 +320,7 @@ def _checked_index(index: Any, count: int) -> int:
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise ParameterError(
             f"{{option}} to return the index of one of {count} candidates",
-            got=f"{index!r}",
+            got=repr(index),
             todo="Return an integer from 0.",
             option=Option("refit", bare=True),
         )
@@ -332,7 +332,7 @@ def _check_refit_name(refit: Any, metrics: list[str]) -> None:
     if not isinstance(refit, str) or refit not in metrics:
         raise ParameterError(
             "{option} to name one of the metrics, or to be False or a callable",
-            got=f"{refit!r}",
+            got=repr(refit),
             todo=f"Pass one of {', '.join(map(repr, metrics))}.",
             option="refit",
         )

@@ -289,7 +289,7 @@ def as_dimension(name: str, given: Any) -> Dimension:
         return Integer(*given) if whole else Float(float(given[0]), float(given[1]))
     raise DataError(
         f"{name} to be a Float, an Integer, a Categorical, a list or a scipy distribution",
-        got=f"{given!r}",
+        got=repr(given),
         todo="Pass one of these.",
     )
 
@@ -370,7 +370,7 @@ class Space:
             except (KeyError, StopIteration, ValueError, TypeError) as error:
                 raise DataError(
                     f"a value of {name} inside its range",
-                    got=f"{found.get(name)!r}",
+                    got=repr(found.get(name)),
                     todo="Pass every parameter of the space.",
                 ) from error
             if not ((part >= 0.0) & (part <= 1.0)).all() or not _same(
@@ -378,7 +378,7 @@ class Space:
             ):
                 raise DataError(
                     f"{name} inside its range",
-                    got=f"{found[name]!r}",
+                    got=repr(found[name]),
                     todo="Move it inside, or widen the range.",
                 )
             parts.append(part)

@@ -189,7 +189,7 @@ def check_rank(rank: int, shape: tuple[int, int]) -> None:
     if check_int("rank", rank, low=1) > min(shape):
         raise ParameterError(
             f"{{option}} of at most {min(shape)} for a matrix of {shape[0]} x {shape[1]}",
-            got=f"{rank}",
+            got=rank,
             todo="Pass a smaller one.",
             option=Option("rank", bare=True),
         )

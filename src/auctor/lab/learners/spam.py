@@ -147,7 +147,7 @@ class Spam(OnlineClassifier):
         except (TypeError, ValueError) as error:
             raise ParameterError(
                 "{option} to be 'running', 'data' or (prior, negative mean, positive mean)",
-                got=f"{self.means!r}",
+                got=repr(self.means),
                 todo="Pass one of these.",
                 option="means",
             ) from error
@@ -172,7 +172,7 @@ class Spam(OnlineClassifier):
         if spec is None:
             raise IncompatibleError(
                 "a penalty that separates over columns",
-                got=f"{type(penalty).__name__}",
+                got=type(penalty).__name__,
                 todo="Use l1, l2, elastic_net or a box.",
             )
         return spec

@@ -316,7 +316,7 @@ def _labels(y: Any, n: int) -> FloatArray:
     if not (np.abs(labels) == 1.0).all() or np.abs(labels.sum()) == n:
         raise DataError(
             "labels -1 and +1, both of them",
-            got=f"{np.unique(labels)[:4].tolist()}",
+            got=np.unique(labels)[:4].tolist(),
             todo="Encode the two classes as -1 and +1.",
         )
     return labels

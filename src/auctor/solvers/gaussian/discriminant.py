@@ -142,7 +142,7 @@ class GaussianDiscriminant:
         if rule is not None and rule.estimated and not form.full:
             raise ParameterError(
                 "{option} for {option2}",
-                got=f"{self.covariance!r}",
+                got=repr(self.covariance),
                 todo="Pass a number in its place, or none.",
                 option=(Option("covariance", "full"), Option("shrinkage", "auto")),
             )

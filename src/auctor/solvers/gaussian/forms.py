@@ -100,7 +100,7 @@ def covariance_form(covariance: Covariance) -> CovarianceForm:
             return Blocks(covariance)
     raise ParameterError(
         "{option} to be 'full', 'diagonal', lists of column indices or the width of a band",
-        got=f"{covariance!r}",
+        got=repr(covariance),
         todo="Pass one of these.",
         option="covariance",
     )

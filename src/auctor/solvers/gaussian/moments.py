@@ -171,7 +171,7 @@ def class_moments(
     if min(rows.rows.size for rows in data.target.classes) == 0:
         raise DataError(
             "rows of both classes, encoded as -1 and +1",
-            got=f"{np.unique(data.target.y)[:4]}",
+            got=np.unique(data.target.y)[:4],
             todo="Encode the labels first.",
         )
     work = Counts() if counts is None else counts

@@ -121,7 +121,7 @@ def check_strengths(strengths: object) -> FloatArray:
     levels = check_vector("strengths", strengths)
     if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
         raise ParameterError(
-            "a sequence of strengths >= 0", got=f"{strengths!r}", todo="Pass such numbers."
+            "a sequence of strengths >= 0", got=repr(strengths), todo="Pass such numbers."
         )
     return np.unique(levels)[::-1]
 
