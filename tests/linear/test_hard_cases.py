@@ -11,7 +11,6 @@ from auctor import (
     LinearRegressor,
     MetricClassifier,
     MetricClassifierCV,
-    Problem,
     load,
     losses,
     penalties,
@@ -19,6 +18,7 @@ from auctor import (
 )
 from auctor.core.errors import DataError, ParameterError
 from auctor.data import as_data
+from auctor.problem import Problem
 
 
 @pytest.fixture(scope="module")

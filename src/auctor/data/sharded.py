@@ -13,7 +13,7 @@ import numpy as np
 from auctor.core.capability import Capability
 from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import GRAM
-from auctor.core.errors import DataError, speaks_as
+from auctor.core.errors import DataError, speaks, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.memory import check_memory
 from auctor.core.protocols import Data
@@ -63,6 +63,7 @@ class Sharded:
     ndim = 2
     nnz = math.inf
 
+    @speaks
     def __init__(
         self,
         workers: Workers,
