@@ -86,9 +86,7 @@ class CurveEstimator:
         if not isinstance(column, str) and 0 <= int(column) < len(names):
             return int(column)
         raise DataError(
-            "a column of the model",
-            got=repr(column),
-            todo=f"Columns: {', '.join(names[:10])}.",
+            "a column of the model", got=repr(column), todo=f"Columns: {', '.join(names[:10])}."
         )
 
     @speaks

@@ -297,7 +297,7 @@ def pair_rule(
             what = "monotone" if signs[fixed[0]] else "shape"
             raise ParameterError(
                 "pairs of columns that vary, without a direction or a shape, in {option}",
-                got=f"{column!r}",
+                got=repr(column),
                 todo="Drop it from {option}, or from {option2}.",
                 option=(Option("interactions", bare=True), Option(what, bare=True)),
             )
@@ -387,7 +387,7 @@ def _by_column(what: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise ParameterError(
             "{option} to be a dict from columns",
-            got=f"{given!r}",
+            got=repr(given),
             todo="Pass a dict.",
             option=Option(what, bare=True),
         )

@@ -277,9 +277,7 @@ def make_scorecard(
     check_real("base", base)
     if not model.binary:
         raise DataError(
-            "a model of two classes",
-            got=model.classes.size,
-            todo="Fit one class against the rest.",
+            "a model of two classes", got=model.classes.size, todo="Fit one class against the rest."
         )
     columns = [column for column in model.bins.columns if isinstance(column, ColumnBins)]
     if len(columns) < len(model.bins.columns):

@@ -171,10 +171,7 @@ def settings(texts: Iterable[str] | None) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise ParameterError(
-                "{option} NAME=VALUE",
-                got=repr(text),
-                todo="Add the name and =.",
-                option="settings",
+                "{option} NAME=VALUE", got=repr(text), todo="Add the name and =.", option="settings"
             )
         values[name] = _value(value)
     return values

@@ -110,7 +110,7 @@ def check_kernel_classifier(given: KernelClassifierParameters) -> None:
     if resolve_metric(given.metric, "auto").by_level:
         raise ParameterError(
             "a {option} of labels or of a ranking: the scores of a kernel machine are no log-odds",
-            got=f"{given.metric!r}",
+            got=repr(given.metric),
             todo="Pass another one, and measure the probabilities of {option2}.",
             option=(Option("metric", bare=True), Option("calibrate", "sigmoid")),
         )

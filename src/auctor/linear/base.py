@@ -128,9 +128,7 @@ def read_labels(y: Any, n: int, *, regressor: str) -> Array:
         check_classification_targets(labels)
     except (TypeError, ValueError) as error:
         raise DataError(
-            "class labels of one type",
-            got=sentence(error),
-            todo=f"Use {regressor} for numbers.",
+            "class labels of one type", got=sentence(error), todo=f"Use {regressor} for numbers."
         ) from error
     return labels
 

@@ -41,13 +41,13 @@ class TableParameters(ClassifierParameters):
         reading = DEFAULTS if self.reading is None else self.reading
         if not isinstance(reading, ReadOptions):
             raise ParameterError(
-                "{option} to be ReadOptions", got=f"{reading!r}", todo="Pass one.", option=_READING
+                "{option} to be ReadOptions", got=repr(reading), todo="Pass one.", option=_READING
             )
         others = [name for name in reading.changed() if name not in OF_TABLES]
         if others:
             raise ParameterError(
                 f"{{option}} without what only files have ({', '.join(others)})",
-                got=f"{reading!r}",
+                got=repr(reading),
                 todo="Drop them: the table says what it is.",
                 option=_READING,
             )

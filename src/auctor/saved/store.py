@@ -191,9 +191,7 @@ def _write(
         Content.read(parse_json(text.encode()), dict(arrays)).check()
     except _INVALID as error:
         raise ParameterError(
-            "a model that can be loaded again",
-            got=_short(error),
-            todo="Correct the model first.",
+            "a model that can be loaded again", got=_short(error), todo="Correct the model first."
         ) from error
     write_archive(path, meta, arrays)
 

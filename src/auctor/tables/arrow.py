@@ -278,9 +278,7 @@ def _reading(name: str, wanted: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
-            wanted,
-            got=f"{said} in {name}",
-            todo="Check that it is complete and of that format.",
+            wanted, got=f"{said} in {name}", todo="Check that it is complete and of that format."
         ) from error
 
 

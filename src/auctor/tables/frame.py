@@ -93,7 +93,7 @@ def _array(table: Any) -> Array:
     """A two-dimensional array of some rows and columns."""
     array = np.asarray(table)
     if array.ndim < 2 and array.dtype.kind in "OU" and not isinstance(table, np.ndarray):
-        raise DataTypeError(  # a dictionary, a path, None, a column or a row of a table
+        raise DataTypeError(
             "a table with two dimensions",
             got=f"an object of type {type(table).__name__}",
             todo="Pass a pandas, polars or pyarrow table; pandas.DataFrame([row]) has one row.",
@@ -110,10 +110,8 @@ def _array(table: Any) -> Array:
         n, d = array.shape
         raise DataError(
             "some rows and columns",
-            got=(
-                f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of 1 is "
-                "required"
-            ),
+            got=f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of 1 is "
+            "required",
             todo="Pass some data.",
         )
     return array

@@ -152,7 +152,7 @@ class ReadOptions:
         if not isinstance(self.date, Mapping):
             raise ParameterError(
                 "{option} to map columns to formats",
-                got=f"{self.date!r}",
+                got=repr(self.date),
                 todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
                 option=Option("date", bare=True),
             )

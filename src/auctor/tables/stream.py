@@ -244,9 +244,7 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
         return
     if not isinstance(part, tuple | list) or len(part) != 2:
         raise DataError(
-            "pairs (X, y) or files",
-            got=type(part).__name__,
-            todo="Yield a matrix and its labels.",
+            "pairs (X, y) or files", got=type(part).__name__, todo="Yield a matrix and its labels."
         )
     X, y = part
     labels = np.asarray(y)
