@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import auctor
+from auctor.cli.main import main
 from auctor.evaluate.results import TrainingRun
 from tests.cli.commands import run
 
@@ -116,3 +117,11 @@ def test_ctrl_c_while_measuring_keeps_the_model(svm, capsys, monkeypatch):
     assert run(svm, *QUICK) == 130
     assert "the model is saved in model.auctor" in capsys.readouterr().err
     auctor.load("model.auctor")
+
+
+def test_ctrl_c_before_the_command_begins_ends_without_a_traceback(monkeypatch):
+    def interrupted(command):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("auctor.cli.main._called", interrupted)
+    assert main(["list"]) == 130

@@ -68,7 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"auctor: {error}\n")
         return 2
     with _terminated_as_by_ctrl_c():
-        return _run(list(sys.argv[1:] if arguments is None else arguments))
+        try:
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
+        except KeyboardInterrupt:  # before the command began, or after it ended
+            return 130
 
 
 @contextmanager
