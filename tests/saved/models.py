@@ -106,12 +106,60 @@ def members_of(path):
     return members
 
 
+def place(meta, path):
+    """The dict or list of a description, and its key, that a path leads to.
+
+    After "fitted" and "params" comes the argument of an object, which is looked for: among those
+    that were fitted, and among the parameters.
+    """
+    if path[0] not in ("fitted", "params"):
+        return _walked(meta, path)
+    content = meta["content"]["arguments"]
+    model = content["model"]["arguments"]
+    given = "params"
+    if len(path) == 1:
+        return (model, given) if path[0] == "params" else (content, "model")
+    if path[0] == "params":
+        waiting = [model[given]]
+    else:
+        waiting = [{"arguments": {name: model[name] for name in model if name != given}}]
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, dict):
+            if path[1] in value.get("arguments", {}):
+                # The arguments of the model itself, and not of the copy without parameters.
+                arguments = value["arguments"]
+                inside = path[0] == "fitted" and path[1] in model
+                return _walked(model if inside else arguments, path[1:])
+            for pair in value.get("dict", []):
+                if pair[0] == path[1]:
+                    return pair, 1
+            value = list(value.values())
+        waiting += [one for one in value if isinstance(one, dict | list)]
+    return model, path[1]
+
+
+def _walked(holder, path):
+    for key in path[:-1]:
+        holder = holder[key]
+        if isinstance(holder, dict) and "arguments" in holder:
+            holder = holder["arguments"]
+    return holder, path[-1]
+
+
+def array_name(meta, name):
+    """The name of an array in a file, by its end."""
+    known = [one for one in meta["arrays"] if one == name or one.endswith(f".{name}")]
+    return min(known, key=len, default=name)
+
+
 def forged(model, path, change, arrays=None):
     """A file with a right checksum whose description and arrays were changed."""
     auctor.save(model, path)
     members = members_of(path)
     meta = json.loads(members["meta.json"])
-    for name, array in (arrays or {}).items():
+    for end, array in (arrays or {}).items():
+        name = array_name(meta, end)
         file = io.BytesIO()
         np.save(file, np.asarray(array))
         members[f"arrays/{name}.npy"] = file.getvalue()
@@ -124,17 +172,17 @@ def forged(model, path, change, arrays=None):
 
 def put(*path, value):
     def change(meta):
-        for key in path[:-1]:
-            meta = meta[key]
-        meta[path[-1]] = value
+        holder, key = place(meta, path)
+        holder[key] = value
 
     return change
 
 
 def drop(*path):
     def change(meta):
-        for key in path[:-1]:
-            meta = meta[key]
-        del meta[path[-1]]
+        holder, key = place(meta, path)
+        if path[0] == "arrays":
+            key = array_name(meta, key)
+        del holder[key]
 
     return change

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import auctor
+from auctor.core.archive import write_archive
 from auctor.core.errors import DataError
 from auctor.saved.store import FORMAT
 from tests.saved.models import MODELS, drop, fitted, forged
@@ -29,60 +30,87 @@ def test_parameters_that_came_later_have_their_default(tmp_path):
     assert auctor.load(tmp_path / "m").average == "macro"
 
 
+def test_older_files_say_what_to_do(tmp_path):
+    write_archive(tmp_path / "m", {"format": 1, "class": "MetricClassifier"}, {})
+    with pytest.raises(DataError, match=r"format 2; got 1 .* Train the model again, or load it"):
+        auctor.load(tmp_path / "m")
+
+
+def part(kind, /, **arguments):
+    return {"part": kind, "arguments": arguments}
+
+
 def test_the_format_as_documented(tmp_path):
-    """A file made by hand from docs/model-format.md alone: format 1 must stay readable."""
+    """A file made by hand from docs/model-format.md alone."""
+    given = part(
+        "fit.ClassifierParameters",
+        metric="log_loss",
+        strength=0.5,
+        penalty=part("penalties.L1", strength=0.1, weights={"array": "w"}),
+        class_weight={"dict": [[0, 1.0], [1, {"float": "inf"}]]},
+    )
+    model = part(
+        "fit.LinearModel",
+        coef={"sparse": "coef", "shape": [1, 3]},
+        intercept={"array": "intercept"},
+        feature_names={"tuple": ["a", "b", "c"]},
+        classes={"objects": ["no", "yes"]},
+        threshold={"array": "threshold"},
+        positive=1,
+    )
+    trace = part(
+        "core.Trace",
+        iteration={"tuple": [0, 1]},
+        value={"tuple": [1.0, 0.25]},
+        gap={"tuple": [0.5, 1e-5]},
+        seconds={"tuple": [0.0, 0.5]},
+        passes={"tuple": [2.0, 12.0]},
+        evaluations={"tuple": [1, 9]},
+    )
+    solution = part(
+        "core.Solution",
+        coef={"array": "none"},
+        intercept=0.5,
+        value=0.25,
+        gap=1e-5,
+        certified=True,
+        tol=1e-4,
+        status=part("core.Status", name="CONVERGED"),
+        n_iter=7,
+        passes=12.0,
+        evaluations=9,
+        seconds=0.5,
+        solver="Newton",
+        trace=trace,
+    )
+    fitted = part(
+        "fit.FitResult",
+        params=given,
+        model=model,
+        solutions=[solution],
+        gap={"float": "nan"},
+        n_iter=7,
+        calibrators=[part("fit.Sigmoid", slope=2.0, offset=-1.0)],
+        search=None,
+        strength=None,
+        odds_slope=None,
+    )
     meta = {
-        "format": 1,
+        "format": 2,
         "kind": "model",
         "version": "0.1.0",
         "class": "MetricClassifier",
-        "params": {
-            "metric": "log_loss",
-            "strength": 0.5,
-            "penalty": {
-                "part": "penalties.L1",
-                "arguments": {"strength": 0.1, "weights": {"array": "w"}},
-            },
-            "class_weight": {"dict": [[0, 1.0], [1, {"float": "inf"}]]},
-        },
-        "n_features_in": 3,
-        "feature_names": ["a", "b", "c"],
-        "fitted": {
-            "classes": {"objects": ["no", "yes"]},
-            "coef": {"sparse": "coef", "shape": [1, 3]},
-            "intercept": {"array": "intercept"},
-            "threshold": {"array": "threshold"},
-            "calibrators": [{"kind": "sigmoid", "slope": 2.0, "offset": -1.0}],
-            "gap": {"float": "nan"},
-            "n_iter": 7,
-            "solutions": [
-                {
-                    "coef": None,
-                    "intercept": 0.5,
-                    "value": 0.25,
-                    "gap": 1e-5,
-                    "tol": 1e-4,
-                    "passes": 12.0,
-                    "seconds": 0.5,
-                    "n_iter": 7,
-                    "evaluations": 9,
-                    "certified": True,
-                    "status": "CONVERGED",
-                    "solver": "Newton",
-                    "steps": 2,
-                }
-            ],
-        },
+        "content": part("saved.Content", model=fitted, table=None, named=True, steps=None, last=""),
         "schema": None,
         "notes": {"by": "hand"},
     }
     arrays = {
         "w": np.ones(3),
+        "none": np.empty(0),
         "coef.index": np.array([1]),
         "coef.value": np.array([2.0]),
         "intercept": np.array([-1.0]),
         "threshold": np.array([0.25]),
-        "trace": np.array([[0, 1.0, 0.5, 0.0, 2, 1], [1, 0.25, 1e-5, 0.5, 12, 9]]),
     }
     meta["arrays"] = {name: [a.dtype.str, list(a.shape)] for name, a in arrays.items()}
     members = {"meta.json": json.dumps(meta).encode()}

@@ -6,10 +6,8 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import auctor
-from auctor.core.archive import read_archive, write_archive
 from auctor.core.errors import DataError, ParameterError
-from auctor.saved.store import FORMAT
-from tests.saved.models import NUMBERS, THREE, TWO, X, same
+from tests.saved.models import NUMBERS, THREE, TWO, X, forged, put, same
 
 
 @pytest.mark.parametrize(
@@ -68,10 +66,9 @@ def test_kernel_machines_that_cannot_be_saved(tmp_path):
     ids=str,
 )
 def test_kernel_machines_that_make_no_sense(change, tmp_path):
-    model = auctor.KernelClassifier().fit(X, TWO)
-    auctor.save(model, tmp_path / "model")
-    meta, arrays = read_archive(tmp_path / "model", format=FORMAT)
-    meta["fitted"] |= change
-    write_archive(tmp_path / "bad", meta, arrays)
+    ((name, value),) = change.items()
+    forged(
+        auctor.KernelClassifier().fit(X, TWO), tmp_path / "bad", put("fitted", name, value=value)
+    )
     with pytest.raises(DataError):
         auctor.load(tmp_path / "bad")

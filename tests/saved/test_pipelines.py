@@ -97,11 +97,11 @@ def test_steps_of_other_columns_are_refused_on_loading(rows, kind, width, tmp_pa
     save(made, tmp_path / "model")
     members, others = (members_of((tmp_path / n).read_bytes()) for n in ("model", "other"))
     meta, other = (json.loads(one["meta.json"]) for one in (members, others))
-    for name in [name for name in members if name.startswith("arrays/step")]:
+    for name in [name for name in members if name.startswith("arrays/steps.")]:
         del members[name], meta["arrays"][name[7:-4]]
-    for name in [name for name in others if name.startswith("arrays/step")]:
+    for name in [name for name in others if name.startswith("arrays/steps.")]:
         members[name], meta["arrays"][name[7:-4]] = others[name], other["arrays"][name[7:-4]]
-    meta["steps"] = other["steps"]
+    meta["content"]["arguments"]["steps"] = other["content"]["arguments"]["steps"]
     members["meta.json"] = json.dumps(meta).encode()
     (tmp_path / "model").write_bytes(packed(members))
     with pytest.raises(DataError, match="columns"):

@@ -54,10 +54,13 @@ class Codec:
         ``known(where)`` gives the classes that a file may hold, by their names in files; ``where``
         is such a name or the module of a class, so that rooms are imported only when needed.
     omitted : mapping, optional
-        Fields of dataclasses that are not written, by class; a reader gets their defaults.
+        Arguments that are not written, by the name of a class; a reader gets their defaults.
     attributes : mapping, optional
         Functions that give the arguments of the constructor, for classes without attributes of
         those names.
+    growing : tuple of classes
+        Base classes of parameters, which have checks of their own, and of which later versions have
+        more: a missing one gets its default.
 
     Examples
     --------
@@ -71,10 +74,12 @@ class Codec:
     def __init__(
         self,
         known: Callable[[str], Classes],
-        omitted: Mapping[type[Any], Collection[str]] | None = None,
+        omitted: Mapping[str, Collection[str]] | None = None,
         attributes: Mapping[type[Any], Callable[[Any], dict[str, Any]]] | None = None,
+        growing: tuple[type[Any], ...] = (),
     ) -> None:
         self._known, self._omitted, self._attributes = known, omitted or {}, attributes or {}
+        self._growing = growing
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -103,17 +108,19 @@ class Codec:
                 got=_short(value),
                 todo="Set another value with set_params.",
             )
-        arguments = {"name": value.name} if isinstance(value, Enum) else self._arguments(value)
+        if isinstance(value, Enum):
+            return {"part": name, "arguments": {"name": value.name}}
+        arguments = self._arguments(value, self._omitted.get(name, ()))
         return {
             "part": name,
             "arguments": {
-                key: self.encode(v, f"{where}.{key}", arrays) for key, v in arguments.items()
+                key: self.encode(v, f"{where}.{key}".lstrip("."), arrays)
+                for key, v in arguments.items()
             },
         }
 
-    def _arguments(self, part: Any) -> dict[str, Any]:
+    def _arguments(self, part: Any, omitted: Collection[str]) -> dict[str, Any]:
         """The arguments of the constructor of an object: its attributes of those names."""
-        omitted = self._omitted.get(type(part), ())
         if type(part) in self._attributes:
             return self._attributes[type(part)](part)
         names = inspect.signature(type(part)).parameters
@@ -137,7 +144,8 @@ class Codec:
                 got=_short(array),
                 todo="Convert it to numbers or text first.",
             )
-        if array.dtype == np.float64 and LEAST_SPARSE <= array.size <= MOST_SPARSE:
+        contiguous = array.flags.c_contiguous
+        if contiguous and array.dtype == np.float64 and LEAST_SPARSE <= array.size <= MOST_SPARSE:
             # The sign bit keeps -0.0, so that an array is read back bit by bit.
             (index,) = np.nonzero((array != 0.0).ravel() | np.signbit(array).ravel())
             if 2 * index.size < array.size:
@@ -186,17 +194,21 @@ class Codec:
                 kind = self._known(name).get(name)
                 if kind is not None:
                     named = {key: self.decode(entry, arrays) for key, entry in arguments.items()}
-                    return self._part(kind, named)
+                    return self._part(kind, named, self._omitted.get(name, ()))
         raise ValueError(f"a value {_short(value)}")
 
-    def _part(self, kind: type[Any], arguments: dict[str, Any]) -> Any:
+    def _part(self, kind: type[Any], arguments: dict[str, Any], omitted: Collection[str]) -> Any:
         """An object from the arguments of its constructor, which must have the right types."""
         if issubclass(kind, Enum):
             return kind[arguments["name"]]
         named = inspect.signature(kind).parameters
-        if arguments.keys() != named.keys() - set(self._omitted.get(kind, ())):
+        missing = named.keys() - set(omitted) - arguments.keys()
+        if missing and issubclass(kind, self._growing):
+            missing = {name for name in missing if named[name].default is named[name].empty}
+        if missing or not arguments.keys() <= named.keys() - set(omitted):
             raise ValueError(f"arguments {list(arguments)[:9]} of {kind.__name__}")
-        if dataclasses.is_dataclass(kind):
+        typed = dataclasses.is_dataclass(kind) or issubclass(kind, tuple)
+        if typed and not issubclass(kind, self._growing):
             hints = typing.get_type_hints(kind)
             for name, argument in arguments.items():
                 if not conforms(argument, hints.get(name, Any)):

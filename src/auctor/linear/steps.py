@@ -119,14 +119,17 @@ def _every_category(categories: list[Any]) -> Any:
 
 def pipeline(steps: list[tuple[str, Any]]) -> Pipeline:
     """A pipeline of fitted steps; ``ValueError`` unless each fits the columns of the one before."""
-    width = None
+    width, rows = None, np.zeros(0)
     for name, step in [one for one in steps if one[1] != PASS]:
         if width not in (None, step.n_features_in_):
             raise ValueError(f"{name} for {step.n_features_in_} columns after a step of {width}")
         if hasattr(step, "transform"):
             with warnings.catch_warnings():  # the row has no names
                 warnings.simplefilter("ignore")
-                width = step.transform(_row(step)).shape[1]
+                rows = step.transform(_row(step))
+            width = rows.shape[1]
+    if width is not None and np.isnan(rows.sum()):
+        raise ValueError("steps that give no finite numbers")
     return Pipeline(steps)
 
 

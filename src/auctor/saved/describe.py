@@ -17,7 +17,6 @@ from auctor.evaluate.build import weights
 from auctor.evaluate.scores import schema_for
 from auctor.fit.calibrate import log_odds
 from auctor.fit.model import LinearModel, RegressionModel
-from auctor.saved.models import parameter_values
 from auctor.saved.store import Content, of_pipeline, read_content
 from auctor.tables.schema import Schema
 
@@ -34,8 +33,8 @@ def describe_file(path: AnyPath, *, top: int) -> dict[str, Any]:
     content = read_content(path)
     if content.steps is not None:
         raise of_pipeline()
-    model, fitted = content.model(), content.fitted
-    params = content.params if fitted is None else parameter_values(fitted.params)
+    model, fitted = content.linear(), content.fitted
+    params = content.params
     shown = {name: _plain(value) for name, value in params.items()}
     search = None if fitted is None else fitted.search
     chosen = None if search is None else search.surrogate
@@ -81,7 +80,7 @@ def _fit(content: Content, params: Mapping[str, Any]) -> dict[str, Any]:
             "n_iter": worst.n_iter,
         }
     if learner is not None:
-        found["rows_seen"] = learner.counts["rows_seen"]
+        found["rows_seen"] = learner.rows_seen
     return found
 
 

@@ -1,104 +1,125 @@
-"""Saving and loading estimators of auctor.hierarchy: taxonomy, weights and decoder."""
+"""Estimators of auctor.hierarchy in files: taxonomy, weights and decoder."""
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from auctor.core.codec import conforms
+from auctor.core.codec import floats
+from auctor.core.errors import ParameterError
+from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import compressed_rows, dense_array, is_dense
-from auctor.saved.classes import class_of
-from auctor.saved.values import CODEC, Arrays, Json, floats, matrix, need
-
-#: Arrays of a kernel model with an entry for every column.
-COLUMNS = ("centre", "scale")
+from auctor.saved.classes import HIERARCHICAL
+from auctor.saved.values import need
+from auctor.saved.whole import SavedEstimator
 
 
-def describe(estimator: Any, arrays: Arrays) -> Json:
-    """The fitted attributes as JSON; adds their arrays to ``arrays``."""
-    coef: Any = estimator.models_.coef
-    dense = np.asarray(dense_array(coef), dtype=np.float64)
-    entry: Json = {
-        "taxonomy": CODEC.encode(estimator.taxonomy_, "taxonomy", arrays),
-        "form": estimator.form_.name,
-        "sparse": not is_dense(coef),
-        "coef": CODEC.encode(dense, "coef", arrays),
-    }
-    vectors: dict[str, Any] = {}
-    if hasattr(estimator, "kernel_"):
-        entry["kernel"] = CODEC.encode(tuple(estimator.kernel_), "kernel", arrays)
-        vectors = {name: getattr(estimator.models_, name) for name in ("centre", "scale", "rows")}
-    vectors |= {
-        "intercept": estimator.models_.intercept,
-        "slope": estimator.calibration_.slope,
-        "offset": estimator.calibration_.offset,
-        "seen": estimator.seen_,
-    }
-    if hasattr(estimator, "stays_"):
-        vectors["stays"] = estimator.stays_
-    else:
-        entry["decoder"] = CODEC.encode(estimator.decoder_, "decoder", arrays)
-        entry["objective"] = CODEC.encode(float(estimator.objective_), "objective", arrays)
-    return entry | {name: CODEC.encode(one, name, arrays) for name, one in vectors.items()}
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SavedHierarchy(SavedEstimator):
+    """An estimator of labels with a taxonomy.
+
+    ``sparse`` says how the weights are kept. A `TopDownClassifier` has ``stays``, the inner labels
+    at which paths end; a `HierarchicalMultiLabel` has a decoder and its objective. With kernel
+    ridge there are the numbers of the ``kernel``, the scaled training ``rows``, to which ``coef``
+    belongs, and the ``centre`` and ``scale`` of the columns.
+    """
+
+    taxonomy: Any
+    form: Any
+    sparse: bool
+    coef: FloatArray
+    intercept: FloatArray
+    slope: FloatArray
+    offset: FloatArray
+    seen: Array
+    stays: Array | None = None
+    decoder: Any = None
+    objective: float | None = None
+    kernel: tuple[float, float, float] | None = None
+    rows: FloatArray | None = None
+    centre: FloatArray | None = None
+    scale: FloatArray | None = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """The fitted values of an estimator."""
+        models, calibration, found = estimator.models_, estimator.calibration_, vars(estimator)
+        objective = found.get("objective_")
+        if not hasattr(models, "coef"):
+            raise ParameterError(
+                "models of auctor for the labels",
+                got=f"{estimator.estimator!r} as estimator",
+                todo="Pickle it, or fit it without estimator.",
+            )
+        ridge = {}
+        if "kernel_" in found:
+            ridge = {name: getattr(models, name) for name in ("rows", "centre", "scale")}
+            ridge["kernel"] = tuple(map(float, estimator.kernel_))
+        return cls(
+            **cls.parameters(estimator),
+            taxonomy=estimator.taxonomy_,
+            form=estimator.form_,
+            sparse=not is_dense(models.coef),
+            coef=np.asarray(dense_array(models.coef), dtype=np.float64),
+            intercept=models.intercept,
+            slope=calibration.slope,
+            offset=calibration.offset,
+            seen=estimator.seen_,
+            stays=getattr(estimator, "stays_", None),
+            decoder=found.get("decoder_"),
+            objective=None if objective is None else float(objective),
+            **ridge,
+        )
+
+    def estimator(self) -> Any:
+        """The fitted estimator, checked; imports scikit-learn."""
+        from auctor.hierarchy.calibration import Calibration
+        from auctor.hierarchy.kernel_ridge import Kernel, KernelModels
+        from auctor.hierarchy.labels import Form
+        from auctor.hierarchy.nodes import NodeModels
+        from auctor.hierarchy.taxonomy import Taxonomy
+
+        need(self.name in HIERARCHICAL, "an estimator of a taxonomy")
+        estimator, taxonomy = self.unfitted(), self.taxonomy
+        estimator.check_parameters()
+        need(isinstance(taxonomy, Taxonomy) and isinstance(self.form, Form), "a taxonomy")
+        size, d = taxonomy.n_nodes, self.n_features
+        estimator.taxonomy_, estimator.form_ = taxonomy, self.form
+        n = size if self.rows is None else len(self.rows)
+        coef: Any = floats(self.coef, (size, d) if self.rows is None else (n, size))
+        coef = compressed_rows(coef) if self.sparse else coef
+        for vector in (self.intercept, self.slope, self.offset):
+            floats(vector, (size,))
+        estimator.models_ = NodeModels(coef, self.intercept)
+        need((self.kernel is not None) == (self.params.get("features") == "kernel"), "a kernel")
+        if self.kernel is not None:
+            need(min(self.kernel) > 0.0 and max(self.kernel) < np.inf, "a kernel")
+            estimator.kernel_ = Kernel(*self.kernel)
+            centre, scale = (floats(one, (d,)) for one in (self.centre, self.scale))
+            need(bool((scale > 0.0).all()), "scales above 0")
+            rows = floats(self.rows, (n, d))
+            estimator.models_ = KernelModels(
+                estimator.kernel_, centre, scale, rows, coef, self.intercept
+            )
+        estimator.calibration_ = Calibration(self.slope, self.offset)
+        estimator.adopt_seen(_flags(self.seen, size))
+        top_down = self.name == "TopDownClassifier"
+        need(top_down == (self.stays is not None), "ends of paths")
+        need(top_down == (self.decoder is None) == (self.objective is None), "a decoder")
+        if top_down:
+            _ = taxonomy.parent  # refuses labels with several parents
+            estimator.adopt_ends(_flags(self.stays, size))
+            need(estimator.ends_.size > 0, "a class")
+        else:
+            estimator.classes_ = list(taxonomy.names)
+            need(hasattr(self.decoder, "decode"), "a decoder")
+            estimator.decoder_, estimator.objective_ = self.decoder, self.objective
+        return estimator
 
 
-def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
-    """The estimator that a file describes, checked; removes what it reads from the arguments."""
-    from auctor.hierarchy.calibration import Calibration
-    from auctor.hierarchy.kernel_ridge import Kernel, KernelModels
-    from auctor.hierarchy.labels import Form
-    from auctor.hierarchy.nodes import NodeModels
-    from auctor.hierarchy.taxonomy import Taxonomy
-
-    kind = class_of(name)
-    need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
-    estimator = kind(**params)
-    estimator.check_parameters()
-    taxonomy = CODEC.decode(fitted.pop("taxonomy"), arrays)
-    need(isinstance(taxonomy, Taxonomy), "a taxonomy")
-    size = taxonomy.n_nodes
-    estimator.taxonomy_, estimator.form_ = taxonomy, Form[fitted.pop("form")]
-    kernel = CODEC.decode(fitted.pop("kernel", None), arrays)
-    need((kernel is not None) == (params.get("features") == "kernel"), "a kernel")
-    n, rows = size, None
-    if kernel is not None:
-        rows = CODEC.decode(fitted.pop("rows"), arrays)
-        n = len(rows) if isinstance(rows, np.ndarray) and rows.ndim else 0
-    coef: Any = matrix(fitted.pop("coef"), (size, d) if rows is None else (n, size), arrays)
-    if fitted.pop("sparse"):
-        coef = compressed_rows(coef)
-    intercept, slope, offset = (
-        floats(CODEC.decode(fitted.pop(key), arrays), (size,))
-        for key in ("intercept", "slope", "offset")
-    )
-    estimator.models_ = NodeModels(coef, intercept)
-    if kernel is not None:
-        need(conforms(kernel, tuple[float, float, float]), "a kernel")
-        need(min(kernel) > 0.0 and max(kernel) < np.inf, "a kernel")
-        estimator.kernel_ = Kernel(*kernel)
-        centre, scale = (floats(CODEC.decode(fitted.pop(key), arrays), (d,)) for key in COLUMNS)
-        need(bool((scale > 0.0).all()), "scales above 0")
-        rows = floats(rows, (n, d))
-        estimator.models_ = KernelModels(estimator.kernel_, centre, scale, rows, coef, intercept)
-    estimator.calibration_ = Calibration(slope, offset)
-    estimator.adopt_seen(_flags(fitted.pop("seen"), size, arrays))
-    if name == "TopDownClassifier":
-        _ = taxonomy.parent  # refuses labels with several parents
-        estimator.adopt_ends(_flags(fitted.pop("stays"), size, arrays))
-        need(estimator.ends_.size > 0, "a class")
-    else:
-        estimator.classes_ = list(taxonomy.names)
-        estimator.decoder_ = CODEC.decode(fitted.pop("decoder"), arrays)
-        need(hasattr(estimator.decoder_, "decode"), "a decoder")
-        estimator.objective_ = float(CODEC.decode(fitted.pop("objective"), arrays))
-    return estimator
-
-
-def _flags(entry: Any, size: int, arrays: Arrays) -> Any:
+def _flags(found: Any, size: int) -> Array:
     """A bool array with an entry for every label."""
-    found = CODEC.decode(entry, arrays)
-    good = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (size,)
-    need(good, "a flag for every label")
-    return found
+    need(found.dtype == np.bool_ and found.shape == (size,), "a flag for every label")
+    return np.asarray(found)

@@ -1,34 +1,78 @@
-"""Saving and loading learners of auctor.streaming with their whole state, to continue learning."""
+"""Learners of auctor.streaming in files, with their whole state, to continue learning."""
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
+from auctor.core.codec import floats, whole
 from auctor.core.types import Array, FloatArray
 from auctor.fit.model import LinearModel
-from auctor.saved.classes import class_of
-from auctor.saved.values import CODEC, Arrays, Json, floats, labels, matrix, need, whole
-
-#: Counters of a learner, without the underscore at the end.
-COUNTS = ("rows_seen", "skipped_rows")
+from auctor.saved.classes import LEARNERS
+from auctor.saved.values import check_labels, check_names, need
+from auctor.saved.whole import SavedEstimator
 
 
-def describe(learner: Any, arrays: Arrays) -> Json:
-    """The state of a learner, and the weights with which it predicts, as JSON; adds its arrays."""
-    arrays.update({f"state.{name}": np.asarray(array) for name, array in learner.state_.items()})
-    coef, intercept = _weights(learner, int(learner.n_features_in_))
-    return {
-        "classes": CODEC.encode(learner.classes_, "classes", arrays),
-        "state": sorted(learner.state_),
-        **{name: int(getattr(learner, f"{name}_")) for name in COUNTS},
-        "coef": CODEC.encode(coef, "coef", arrays),
-        "intercept": CODEC.encode(intercept, "intercept", arrays),
-    }
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SavedLearner(SavedEstimator):
+    """A learner: its state, and the weights with which it predicts now."""
+
+    classes: Array
+    state: dict[str, Array]
+    rows_seen: int
+    skipped_rows: int
+    coef: FloatArray
+    intercept: FloatArray
+
+    @classmethod
+    def of(cls, learner: Any) -> Self:
+        """The state and the weights of a learner."""
+        coef, intercept = _weights(learner, int(learner.n_features_in_))
+        return cls(
+            **cls.parameters(learner),
+            classes=learner.classes_,
+            state={name: np.asarray(array) for name, array in learner.state_.items()},
+            rows_seen=int(learner.rows_seen_),
+            skipped_rows=int(learner.skipped_rows_),
+            coef=coef,
+            intercept=intercept,
+        )
+
+    def check(self) -> None:
+        """Raise unless the weights can predict."""
+        need(self.name in LEARNERS, "a learner")
+        need(check_labels(self.classes).size == 2, "two classes")
+        check_names(self.feature_names, whole(self.n_features, low=1))
+        floats(self.coef, (1, self.n_features))
+        floats(self.intercept, (1,))
+
+    def estimator(self) -> Any:
+        """The learner, checked, which can continue to learn; imports scikit-learn."""
+        from auctor.streaming.state import check_state
+
+        learner, d = self.unfitted(), self.n_features
+        learner.check_params()
+        check_state(learner, self.state, d)
+        learner.check_width(d)
+        learner.classes_ = self.classes
+        learner.adopt(self.state, d)
+        learner.rows_seen_, learner.skipped_rows_ = whole(self.rows_seen), whole(self.skipped_rows)
+        pairs = zip(_weights(learner, d), (self.coef, self.intercept), strict=True)
+        need(all(np.array_equal(one, other) for one, other in pairs), "the weights of its state")
+        return learner
+
+    def model(self) -> LinearModel:
+        """The linear model with which the learner predicts now."""
+        return LinearModel(
+            coef=self.coef,
+            intercept=self.intercept,
+            classes=self.classes,
+            threshold=np.zeros(1),
+            feature_names=self.feature_names,
+        )
 
 
 def _weights(learner: Any, d: int) -> tuple[FloatArray, FloatArray]:
@@ -36,65 +80,3 @@ def _weights(learner: Any, d: int) -> tuple[FloatArray, FloatArray]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return floats(learner.coef_, (1, d)), floats(learner.intercept_, (1,))
-
-
-@dataclass(frozen=True, eq=False)
-class SavedLearner:
-    """The parts of a learner in a file: its state, and the weights with which it predicts."""
-
-    name: str
-    params: dict[str, Any]
-    n_features: int
-    classes: Array
-    state: dict[str, Array]
-    counts: dict[str, int]
-    weights: tuple[FloatArray, FloatArray] | None = None
-
-    @classmethod
-    def read(
-        cls, name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays
-    ) -> SavedLearner:
-        """Read the parts; removes what it reads from the arguments."""
-        classes = labels(fitted.pop("classes"), arrays)
-        need(classes.size == 2, "two classes")
-        state = {key: arrays.pop(f"state.{key}") for key in fitted.pop("state")}
-        counts = {count: whole(fitted.pop(count)) for count in COUNTS}
-        found = cls(name, params, d, classes, state, counts)
-        if "coef" not in fitted:  # an older file: the class derives the weights from the state
-            return replace(found, weights=_weights(found.learner(), d))
-        coef = matrix(fitted.pop("coef"), (1, d), arrays)
-        intercept = floats(CODEC.decode(fitted.pop("intercept"), arrays), (1,))
-        return replace(found, weights=(coef, intercept))
-
-    def learner(self) -> Any:
-        """The learner, checked, which can continue to learn; imports scikit-learn."""
-        from auctor.streaming.state import check_state
-
-        kind = class_of(self.name)
-        known = set(inspect.signature(kind).parameters)
-        need(self.params.keys() <= known, "parameters of this version")
-        learner = kind(**self.params)
-        learner.check_params()
-        check_state(learner, self.state, self.n_features)
-        learner.check_width(self.n_features)
-        learner.classes_ = self.classes
-        learner.adopt(self.state, self.n_features)
-        for name, count in self.counts.items():
-            setattr(learner, f"{name}_", count)
-        found = _weights(learner, self.n_features)
-        stated = found if self.weights is None else self.weights
-        same = all(np.array_equal(one, other) for one, other in zip(found, stated, strict=True))
-        need(same, "the weights of its state")
-        return learner
-
-    def model(self, feature_names: tuple[str, ...] | None) -> LinearModel:
-        """The linear model with which the learner predicts now."""
-        assert self.weights is not None
-        coef, intercept = self.weights
-        return LinearModel(
-            coef=coef,
-            intercept=intercept,
-            classes=self.classes,
-            threshold=np.zeros(1),
-            feature_names=feature_names,
-        )

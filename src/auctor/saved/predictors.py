@@ -118,7 +118,7 @@ def _predictor(content: Content, path: AnyPath) -> Predictor:
     if content.steps is not None:
         raise of_pipeline()
     if content.whole is None:
-        return replace(content.model(), schema=content.schema)
+        return replace(content.linear(), schema=content.schema)
     if content.name not in WRAPPED:
         raise DataError(
             "a model that predicts one label or number for each row",

@@ -5,45 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auctor.core.archive import broken, parse_json, read_archive, write_archive
+from auctor.core.codec import Arrays, Json
 from auctor.core.errors import AuctorError, DataError, ParameterError, speaks_as
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.parameters import parameters_of
+from auctor.fit.result import FitResult
 from auctor.fit.train_model import kinds
 from auctor.linear.table_parameters import TableParameters
-from auctor.saved import hierarchical, kernel, models, pipelines
-from auctor.saved import learners as learner_files
+from auctor.saved import models, pipelines
 from auctor.saved.classes import CLASSES, HIERARCHICAL, KERNEL, class_of
-from auctor.saved.values import CODEC, Arrays, Json, need, whole
+from auctor.saved.hierarchical import SavedHierarchy
+from auctor.saved.kernel import SavedKernel
+from auctor.saved.learners import SavedLearner
+from auctor.saved.pipelines import SavedStep
+from auctor.saved.values import CODEC, need
+from auctor.saved.whole import SavedEstimator
 from auctor.tables.schema import Schema
 
-#: Version of the file format that is written; older versions can be read.
-FORMAT = 1
-#: Keys of the description in every file.
-_TOP = {
-    "format",
-    "kind",
-    "version",
-    "arrays",
-    "class",
-    "params",
-    "n_features_in",
-    "feature_names",
-    "fitted",
-    "schema",
-    "notes",
-}
-#: Optional keys: the parameters of a `TableClassifier`, the steps of a pipeline.
-_MORE = {"table", "steps"}
-#: Modules that save and load whole estimators, by class: these are not linear models.
-WHOLE = {**dict.fromkeys(HIERARCHICAL, hierarchical), **dict.fromkeys(KERNEL, kernel)}
+#: Version of the file format; files of other versions are refused.
+FORMAT = 2
+#: Keys of the description of a file.
+_KEYS = {"format", "kind", "version", "arrays", "class", "content", "schema", "notes"}
 #: Exceptions that invalid contents of a file may cause in constructors, checks and look-ups.
 _INVALID = (
     AuctorError,
@@ -129,12 +119,12 @@ def save(
     ['yes']
     """
     check_destination(path)
-    arrays: Arrays = {}
-    described = _describe(model, arrays)
-    schema = described.pop("schema") if schema is None else schema
+    content = Content.of(model)
+    if schema is None and content.table is not None:
+        schema = model.schema_.to_json()
     if notes is None and getattr(model, "notes_", None):
         notes = {"warnings": model.notes_}
-    _write(path, described, arrays, schema, notes)
+    _write(path, content, schema, notes)
 
 
 @speaks_as("save")
@@ -163,25 +153,22 @@ def save_fitted(
         As in `save`.
     """
     check_destination(path)
-    arrays: Arrays = {}
-    described = _described_fit(fitted, arrays)
-    if table is not None:
-        described["table"] = _described_table(table, arrays, named=True)
     columns = None if schema is None else schema.to_json()
-    _write(path, described, arrays, columns, notes)
+    _write(path, Content(model=models.stored(fitted), table=table), columns, notes)
 
 
 def _write(
     path: AnyPath,
-    described: Json,
-    arrays: Arrays,
+    content: Content,
     schema: Mapping[str, Any] | None,
     notes: Mapping[str, Any] | None,
 ) -> None:
-    """Write a description and its arrays, if they can be read again."""
+    """Write the contents of a file, if they can be read again."""
+    arrays: Arrays = {}
     meta = {
         "format": FORMAT,
-        **described,
+        "class": content.name,
+        "content": CODEC.encode(content, "", arrays),
         "schema": None if schema is None else as_json(dict(schema), where="schema"),
         "notes": as_json(dict(notes or {}), where="notes"),
     }
@@ -218,11 +205,10 @@ def read_saved(path: AnyPath) -> Saved:
 def read_model(path: AnyPath) -> LinearModel | RegressionModel:
     """The model of a file as arrays that predict, without scikit-learn.
 
-    A learner of a stream is read as the linear model with which it predicts now. Older files
-    of learners have no weights: these need scikit-learn, on which the class of a learner is based.
+    A learner of a stream is read as the linear model with which it predicts now.
     """
     content = read_content(path)
-    return replace(content.model(), schema=content.schema)
+    return replace(content.linear(), schema=content.schema)
 
 
 @speaks_as("load")
@@ -230,8 +216,8 @@ def read_content(path: AnyPath) -> Content:
     """The checked contents of a file."""
     meta, arrays = read_archive(path, format=FORMAT)
     with _refusing(path):
-        if meta.keys() - _MORE != _TOP:
-            raise ValueError(f"a description with {sorted((meta.keys() - _MORE) ^ _TOP)[:9]}")
+        if meta.keys() != _KEYS:
+            raise ValueError(f"a description with {sorted(meta.keys() ^ _KEYS)[:9]}")
         if not isinstance(meta["schema"], dict | None) or not isinstance(meta["notes"], dict):
             raise ValueError("a schema or notes that are not objects")
         return Content.read(meta, arrays)
@@ -250,115 +236,119 @@ def _refusing(path: AnyPath) -> Iterator[None]:
 # --- the contents of a file -----------------------------------------------------------------------
 
 
-def _describe(model: Any, arrays: Arrays) -> Json:
-    """The description of a fitted model; adds its arrays to ``arrays``."""
-    name = type(model).__name__
-    if name == "TableClassifier" and hasattr(model, "model_"):
-        named = hasattr(model, "feature_names_in_")
-        table = parameters_of(TableParameters, model)
-        return _describe(model.model_, arrays) | {
-            "schema": model.schema_.to_json(),
-            "table": _described_table(table, arrays, named=named),
-        }
-    if name == "Pipeline":
-        return _describe(model[-1], arrays) | {"steps": pipelines.describe(model, arrays)}
-    if name not in CLASSES or class_of(name) is not type(model):
-        raise ParameterError(
-            f"one of {', '.join(CLASSES)}, a TableClassifier or a pipeline of such",
-            got=name,
-            todo="Pass one of these.",
-        )
-    if not any(hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_")):
-        raise ParameterError(
-            "a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
-        )
-    if name in kinds():
-        from auctor.linear.from_model import as_result
-
-        return _described_fit(as_result(model), arrays)
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        "class": name,
-        "params": _encoded(model.get_params(deep=False), "params", arrays),
-        "n_features_in": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(entry) for entry in names],
-        "fitted": WHOLE.get(name, learner_files).describe(model, arrays),
-        "schema": None,
-    }
-
-
-def _described_fit(fitted: models.AnyFitted, arrays: Arrays) -> Json:
-    """The description of a linear or additive model."""
-    names = fitted.model.feature_names
-    return {
-        "class": fitted.params.estimator_name,
-        "params": _encoded(models.parameter_values(fitted.params), "params", arrays),
-        "n_features_in": fitted.model.n_features,
-        "feature_names": None if names is None else list(names),
-        "fitted": models.describe(fitted, arrays),
-        "schema": None,
-    }
-
-
-def _described_table(table: TableParameters, arrays: Arrays, *, named: bool) -> Json:
-    """The description of a `TableClassifier`, beside that of its model."""
-    return _encoded(models.parameter_values(table), "table", arrays) | {"named": named}
-
-
-def _encoded(params: Mapping[str, Any], where: str, arrays: Arrays) -> Json:
-    """Parameters as JSON; adds their arrays to ``arrays``."""
-    return {key: CODEC.encode(value, f"{where}.{key}", arrays) for key, value in params.items()}
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Content:
     """The contents of a file.
 
-    One of the three is not ``None``: ``fitted`` for a linear or additive model, ``learner`` for one
-    of auctor.streaming, ``whole`` for the estimator itself, if it is of another kind.
+    Parameters
+    ----------
+    model : FitResult or SavedEstimator
+        A linear or additive model, or an estimator of another kind.
+    table : TableParameters, optional
+        Of the `TableClassifier` around the model; ``named`` says whether its columns had names.
+    named : bool
+    steps : list of SavedStep, optional
+        Of the pipeline that ends in the model, which is the step called ``last``.
+    last : str
+    whole : estimator, optional
+        The estimator of a `SavedEstimator` that is no learner; not in the file.
+    meta : dict
+        The description of the file.
     """
 
-    meta: Json
-    fitted: models.AnyFitted | None
-    learner: learner_files.SavedLearner | None
-    whole: Any
-    n_features: int
-    feature_names: tuple[str, ...] | None
-    params: dict[str, Any]
+    model: FitResult[Any, Any] | SavedEstimator
     table: TableParameters | None = None
     named: bool = True
-    steps: list[Any] | None = None
+    steps: list[SavedStep] | None = None
+    last: str = ""
+    whole: Any = None
+    meta: Json = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: Any) -> Content:
+        """What a file has of a fitted model."""
+        name = type(model).__name__
+        if name == "TableClassifier" and hasattr(model, "model_"):
+            table = parameters_of(TableParameters, model)
+            named = hasattr(model, "feature_names_in_")
+            return replace(cls.of(model.model_), table=table, named=named)
+        if name == "Pipeline":
+            steps, last = pipelines.stored(model)
+            return replace(cls.of(model[-1]), steps=steps, last=last)
+        if name not in CLASSES or class_of(name) is not type(model):
+            raise ParameterError(
+                f"one of {', '.join(CLASSES)}, a TableClassifier or a pipeline of such",
+                got=name,
+                todo="Pass one of these.",
+            )
+        if not any(hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_")):
+            raise ParameterError(
+                "a fitted model",
+                got=f"{name} that is not fitted",
+                todo="Call fit first.",
+            )
+        if name in kinds():
+            from auctor.linear.from_model import as_result
+
+            return cls(model=models.stored(as_result(model)))
+        saved: dict[str, Any] = dict.fromkeys(HIERARCHICAL, SavedHierarchy)
+        saved |= dict.fromkeys(KERNEL, SavedKernel)
+        return cls(model=saved.get(name, SavedLearner).of(model))
 
     @classmethod
     def read(cls, meta: Json, arrays: Arrays) -> Content:
         """Check a description and its arrays; invalid ones raise an exception of `_INVALID`."""
-        name, fitted, learner, estimator = meta["class"], None, None, None
-        need(name in CLASSES, f"a class of this version, {name!r}")
-        params = {key: CODEC.decode(value, arrays) for key, value in meta["params"].items()}
-        d = whole(meta["n_features_in"], low=1)
-        names = _checked_names(meta["feature_names"], d)
-        rest = dict(meta["fitted"])
-        if name in kinds():
-            fitted = models.read_fitted(name, params, d, names, rest, arrays)
-        elif name in WHOLE:
-            estimator = WHOLE[name].read_estimator(name, params, d, rest, arrays)
+        content = CODEC.read(cls, meta["content"], arrays)
+        need(not arrays, "all of it in place")
+        model, whole = content.model, None
+        if isinstance(model, FitResult):
+            model = models.checked(model)
+        elif isinstance(model, SavedLearner):
+            model.check()
         else:
-            learner = learner_files.SavedLearner.read(name, params, d, rest, arrays)
-        entry, table, named = meta.get("table"), None, True
-        if entry is not None:
-            entry = {key: CODEC.decode(value, arrays) for key, value in entry.items()}
-            table, named = models.checked_table(entry, meta["schema"], d)
-        steps = meta.get("steps")
-        steps = None if steps is None else pipelines.read(steps, arrays)
-        # Reading removes entries and arrays: what is left belongs to nothing.
-        need(not rest and not arrays, "all of it in place")
-        return cls(meta, fitted, learner, estimator, d, names, params, table, named, steps)
+            whole = model.estimator()
+        content = replace(content, model=model, whole=whole, meta=meta)
+        need(content.name == meta["class"], f"the class {meta['class']!r}")
+        if content.table is not None:
+            models.check_table(content.table, meta["schema"], content.n_features)
+        return content
+
+    @property
+    def fitted(self) -> models.AnyFitted | None:
+        """The linear or additive model, if it is one."""
+        return self.model if isinstance(self.model, FitResult) else None
+
+    @property
+    def learner(self) -> SavedLearner | None:
+        """The learner of a stream, if it is one."""
+        return self.model if isinstance(self.model, SavedLearner) else None
 
     @property
     def name(self) -> str:
         """Class of the model."""
-        found: str = self.meta["class"]
-        return found
+        model = self.model
+        name = model.params.estimator_name if isinstance(model, FitResult) else model.name
+        return str(name)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters of the model."""
+        if isinstance(self.model, FitResult):
+            return models.parameter_values(self.model.params)
+        return self.model.params
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        of = self.model.model if isinstance(self.model, FitResult) else self.model
+        return int(of.n_features)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns."""
+        of = self.model.model if isinstance(self.model, FitResult) else self.model
+        names: tuple[str, ...] | None = of.feature_names
+        return names
 
     @property
     def schema(self) -> dict[str, Any] | None:
@@ -378,18 +368,15 @@ class Content:
 
     def estimator(self) -> Any:
         """The model as it was saved; imports scikit-learn."""
-        if self.fitted is not None:
-            found = models.as_estimator(self.fitted)
+        if isinstance(self.model, FitResult):
+            found = models.as_estimator(self.model)
         else:
-            found = self.whole if self.learner is None else self.learner.learner()
-            found.n_features_in_ = self.n_features
-            if self.feature_names is not None:
-                found.feature_names_in_ = np.array(self.feature_names, dtype=object)
+            found = self.model.estimator() if self.whole is None else self.whole
         if self.table is not None:
             return models.as_table(found, self.table, self.schema, named=self.named)
-        return found if self.steps is None else pipelines.made(self.steps, found)
+        return found if self.steps is None else pipelines.made(self.steps, self.last, found)
 
-    def model(self) -> LinearModel | RegressionModel:
+    def linear(self) -> LinearModel | RegressionModel:
         """The model as arrays that predict; refuses pipelines, hierarchies and kernel machines."""
         if self.steps is not None:
             raise DataError(
@@ -397,22 +384,16 @@ class Content:
                 got="a pipeline",
                 todo="Use auctor.load.",
             )
-        if self.fitted is not None:
-            return self.fitted.model
-        if self.learner is not None:
-            return self.learner.model(self.feature_names)
+        if isinstance(self.model, FitResult):
+            model: LinearModel | RegressionModel = self.model.model
+            return model
+        if isinstance(self.model, SavedLearner):
+            return self.model.model()
         raise ParameterError(
-            "a linear or additive model", got=self.name, todo="Use it in Python, with auctor.load."
+            "a linear or additive model",
+            got=self.name,
+            todo="Use it in Python, with auctor.load.",
         )
-
-
-def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:
-    """The names of the columns, checked; None if the model has none."""
-    if names is None:
-        return None
-    need(isinstance(names, list) and len(names) == d, "a name for each column")
-    need(all(isinstance(entry, str) for entry in names), "names that are text")
-    return tuple(names)
 
 
 def _short(error: BaseException) -> str:

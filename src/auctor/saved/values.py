@@ -1,4 +1,4 @@
-"""The codec of model files, and checks of their contents."""
+"""The classes that model files hold, the codec that writes and reads them, and common checks."""
 
 from __future__ import annotations
 
@@ -9,44 +9,111 @@ from typing import Any
 import numpy as np
 
 from auctor import losses, penalties, solvers
-from auctor.core.codec import KINDS, Arrays, Codec, Json, floats, whole
+from auctor.additive.bins import Bins, PairBins
+from auctor.additive.columns import ColumnBins, LevelBins
+from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
+from auctor.additive.parameters import AdditiveParameters, AdditiveRegressorParameters
+from auctor.core.codec import KINDS, Codec
+from auctor.core.result import Solution, Status, Trace
 from auctor.core.types import Array
+from auctor.fit.calibrate import Isotonic, Sigmoid
+from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.parameters import (
+    ClassifierParameters,
+    LinearParameters,
+    RegressorParameters,
+    SearchParameters,
+)
+from auctor.fit.result import FitResult, StrengthChoice
+from auctor.linear.table_parameters import TableParameters
 from auctor.penalties import Separable
 from auctor.tables.options import ReadOptions
 
-__all__ = ["CODEC", "Arrays", "Json", "floats", "whole"]
+#: Classes of the parts of linear and additive models.
+MODELS = (
+    AdditiveModel,
+    AdditiveParameters,
+    AdditiveRegressionModel,
+    AdditiveRegressorParameters,
+    Bins,
+    ClassifierParameters,
+    ColumnBins,
+    FitResult,
+    Isotonic,
+    LevelBins,
+    LinearModel,
+    PairBins,
+    ReadOptions,
+    RegressionModel,
+    RegressorParameters,
+    SearchParameters,
+    Sigmoid,
+    Solution,
+    Status,
+    StrengthChoice,
+    TableParameters,
+    Trace,
+)
+_CLASSIFIER = ("schema", "metric", "surrogate", "average", "calibrators", "n_threads")
+_REGRESSOR = ("schema", "loss", "n_threads")
+#: Fields that follow from the parameters, or that are of no use later.
+OMITTED = {
+    "additive.AdditiveModel": _CLASSIFIER,
+    "additive.AdditiveRegressionModel": _REGRESSOR,
+    "fit.FitResult": ("oof", "measured", "warnings", "interrupted"),
+    "fit.LinearModel": _CLASSIFIER,
+    "fit.RegressionModel": _REGRESSOR,
+    "fit.StrengthChoice": ("complete",),
+    "tables.ReadOptions": ("schema",),
+    "saved.Content": ("whole", "meta"),
+}
 
 
 @cache
 def parts() -> dict[str, type[Any]]:
-    """The classes of losses, penalties, solvers and options of reading, by their names in files."""
+    """The classes of losses, penalties and solvers, by their names in files."""
     found = {}
     for module, method in ((losses, "value_grad"), (penalties, "prox"), (solvers, "step")):
         for name in module.__all__:
             part = getattr(module, name)
             if inspect.isclass(part) and hasattr(part, method):
                 found[f"{module.__name__.removeprefix('auctor.')}.{name}"] = part
-    return found | {"tables.ReadOptions": ReadOptions}
+    return found
 
 
 @cache
 def hierarchy_parts() -> dict[str, type[Any]]:
-    """The classes of decoders and taxonomies, by their names in files; needs scikit-learn."""
+    """The classes of decoders, taxonomies and forms of labels; needs scikit-learn."""
     from auctor import hierarchy
+    from auctor.hierarchy.labels import Form
 
-    found = (getattr(hierarchy, name) for name in hierarchy.__all__)
-    kept = (part for part in found if inspect.isclass(part))
-    return {
-        f"hierarchy.{part.__name__}": part
-        for part in kept
-        if part is hierarchy.Taxonomy or part in hierarchy.decoders.DECODERS.values()
-    }
+    kinds = (hierarchy.Taxonomy, Form, *hierarchy.decoders.DECODERS.values())
+    return {f"hierarchy.{kind.__name__}": kind for kind in kinds}
+
+
+@cache
+def model_parts() -> dict[str, type[Any]]:
+    """All other classes, by room and name."""
+    from auctor.saved import hierarchical, kernel, learners, pipelines, store
+
+    own = (
+        hierarchical.SavedHierarchy,
+        kernel.CompressedRows,
+        kernel.SavedKernel,
+        learners.SavedLearner,
+        pipelines.SavedStep,
+        store.Content,
+    )
+    kinds = (*MODELS, *own)
+    return {f"{kind.__module__.split('.')[1]}.{kind.__name__}": kind for kind in kinds}
 
 
 def known_parts(where: str) -> dict[str, type[Any]]:
-    """The classes that a module or a name in a file refers to: of the hierarchy, or the others."""
-    inside = where.removeprefix("auctor.").startswith("hierarchy.")
-    return hierarchy_parts() if inside else parts()
+    """The classes that a module or a name in a file refers to."""
+    room = where.removeprefix("auctor.").partition(".")[0]
+    if room == "hierarchy":
+        return hierarchy_parts()
+    return parts() if room in ("losses", "penalties", "solvers") else model_parts()
 
 
 def _levels(part: Any) -> dict[str, Any]:
@@ -54,7 +121,12 @@ def _levels(part: Any) -> dict[str, Any]:
     return dict(zip(("l1", "l2", "lower", "upper"), part.levels, strict=True))
 
 
-CODEC = Codec(known_parts, omitted={ReadOptions: ("schema",)}, attributes={Separable: _levels})
+CODEC = Codec(
+    known_parts,
+    omitted=OMITTED,
+    attributes={Separable: _levels},
+    growing=(LinearParameters, ReadOptions, TableParameters),
+)
 
 
 # --- checks of the contents of a file; all raise ``ValueError`` -----------------------------------
@@ -66,22 +138,8 @@ def need(good: bool, what: str) -> None:
         raise ValueError(f"a model without {what}")
 
 
-def number(value: Any, *, finite: bool = False) -> float:
-    """A float; with ``finite``, NaN and infinities are refused."""
-    found = CODEC.decode(value, {})
-    need(type(found) in (int, float), "a number")
-    need(not finite or bool(np.isfinite(found)), "a finite number")
-    return float(found)
-
-
-def matrix(value: Any, shape: tuple[int, ...], arrays: Arrays) -> Array:
-    """An array of finite numbers of a shape."""
-    return floats(CODEC.decode(value, arrays), shape)
-
-
-def labels(value: Any, arrays: Arrays) -> Array:
-    """An array of at least two labels in increasing order."""
-    classes: Array = CODEC.decode(value, arrays)
+def check_labels(classes: Any) -> Array:
+    """The array; refuses one without at least two labels in increasing order."""
     good = isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size >= 2
     need(good and classes.dtype.kind in KINDS + "O", "a list of classes")
     need(bool((classes[:-1] < classes[1:]).all()), "classes that increase")
@@ -90,4 +148,26 @@ def labels(value: Any, arrays: Arrays) -> Array:
     for label in classes.tolist():
         if isinstance(label, str):
             label.encode()
-    return classes
+    return np.asarray(classes)
+
+
+def check_names(names: tuple[str, ...] | None, d: int) -> None:
+    """Refuse names of columns whose number is another."""
+    need(d >= 1 and (names is None or len(names) == d), "a name for each column")
+
+
+def check_calibrators(calibrators: Any, k: int) -> None:
+    """Refuse anything but a calibrator for each of k scores, or ``None``."""
+    if calibrators is None:
+        return
+    need(len(calibrators) == k, "a calibrator for each class")
+    for one in calibrators:
+        if isinstance(one, Sigmoid):
+            need(bool(np.isfinite([one.slope, one.offset]).all()), "finite calibrators")
+            continue
+        points, levels = one.points, one.levels
+        rising = (points[1:] > points[:-1]).all() and (levels[1:] >= levels[:-1]).all()
+        finite = np.isfinite(points).all() and np.isfinite(levels).all()
+        shaped = points.ndim == 1 and points.shape == levels.shape and points.size > 0
+        need(bool(shaped and finite and rising), "points and levels that rise")
+        need(levels[0] >= 0.0 and levels[-1] <= 1.0, "probabilities")
