@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpocon
+from scipy.linalg.lapack import dpocon, dpotrf
 
 from auctor.core.checks import check_matrix, check_vector
 from auctor.core.errors import DataError, speaks_as, speaks_for_itself
@@ -17,6 +17,8 @@ from auctor.core.types import FloatArray
 NEGATIVE_SHARE = 1e-10
 #: Smallest reciprocal condition number for which G counts as positive definite.
 SMALLEST_RECIPROCAL = 1e-12
+#: Ratio of the largest to the smallest curvature of a variable up to which units are not changed.
+ALIKE = 100.0
 #: Difference between G and its transpose, as a share of its largest entry, that is rounding.
 ASYMMETRY = 1e-10
 
@@ -66,7 +68,7 @@ class QuadraticProgram:
         d = self.c.size
         self.G = check_matrix("G", G, rows=d, columns=d)
         self.units = _units(np.diag(self.G))
-        self._factor = _convex_factor(self.G, self.units)
+        self._factor = _convex_factor(self.G, self.scaled)
         self.A, self.b = _side("A", A, "b", b, d)
         self.E, self.e = _side("E", E, "e", e, d)
         self.lower, self.upper = (
@@ -107,6 +109,12 @@ class QuadraticProgram:
         """Right-hand sides of ``rows``."""
         below, above = np.isfinite(self.lower), np.isfinite(self.upper)
         return np.concatenate((self.e, self.b, self.lower[below], -self.upper[above]))
+
+    @cached_property
+    def scaled(self) -> FloatArray:
+        """G with its variables in ``units``."""
+        one = bool((self.units == 1.0).all())
+        return self.G if one else self.G * self.units * self.units[:, None]
 
     @property
     def strictly_convex(self) -> bool:
@@ -224,12 +232,12 @@ def _units(curvature: FloatArray) -> FloatArray:
     """Units of the variables in which all that have curvature have about the same, at most 1.
 
     They are powers of two, so that scaling rounds nothing. Variables without curvature take the
-    mean unit of the others.
+    mean unit of the others. Curvatures that differ little, or are all zero, keep their units.
     """
-    curved = curvature > 0.0
-    # A linear program keeps its units.
-    if not curved.any():
+    most = float(curvature.max(initial=0.0))
+    if most <= ALIKE * curvature.min(initial=most) or most <= 0.0:
         return np.ones(curvature.size)
+    curved = curvature > 0.0
     exponent = np.zeros(curvature.size)
     exponent[curved] = np.round(-0.5 * np.log2(curvature[curved]))
     exponent[~curved] = np.round(exponent[curved].mean())
@@ -237,8 +245,8 @@ def _units(curvature: FloatArray) -> FloatArray:
     return units
 
 
-def _convex_factor(G: FloatArray, units: FloatArray) -> FloatArray | None:
-    """Cholesky factor of G with its variables in ``units``, or None if G is singular.
+def _convex_factor(G: FloatArray, scaled: FloatArray) -> FloatArray | None:
+    """Cholesky factor of G in units of its own, ``scaled``, or None if G is singular.
 
     Raises `DataError` if G has a negative eigenvalue.
     """
@@ -248,19 +256,18 @@ def _convex_factor(G: FloatArray, units: FloatArray) -> FloatArray | None:
             got=f"a difference of {np.abs(G - G.T).max():g} from its transpose",
             todo="Pass (G + G.T) / 2.",
         )
-    try:
-        scaled = G * units * units[:, None]
-        factor = np.asarray(np.linalg.cholesky(scaled), dtype=np.float64)
-        if not G.size:
-            return factor
-        reciprocal, _ = dpocon(factor, np.linalg.norm(scaled, 1), uplo="L")
-        return factor if reciprocal > SMALLEST_RECIPROCAL else None
-    except np.linalg.LinAlgError:
+    if not G.size:
+        return G
+    factor, failed = dpotrf(scaled, lower=1)
+    if failed:
         values = np.linalg.eigvalsh(G)
         if values[0] < -NEGATIVE_SHARE * max(values[-1], -values[0]):
             raise DataError(
                 "a positive semi-definite G",
                 got=f"the eigenvalue {values[0]:.6g}",
                 todo="Add at least its size to the diagonal, or correct the signs.",
-            ) from None
+            )
         return None
+    # A singular matrix may pass, with pivots that are rounding errors.
+    reciprocal, _ = dpocon(factor, np.linalg.norm(scaled, 1), uplo="L")
+    return np.asarray(factor, dtype=np.float64) if reciprocal > SMALLEST_RECIPROCAL else None

@@ -96,7 +96,7 @@ class _Scaled:
         scale = program.units
         A, b, norm = unit_rows(program.rows * scale, program.limits)
         return cls(
-            program.G * scale * scale[:, None],
+            program.scaled,
             program.c * scale,
             A,
             b,
