@@ -1,6 +1,7 @@
 """One definition of how to read rows: `ReadOptions`, the ``reading`` of every function."""
 
 import inspect
+import io
 from dataclasses import fields, replace
 
 import pytest
@@ -65,8 +66,11 @@ def test_options_by_schema_keep_only_how_the_file_is_written():
 
 def test_one_name_is_a_list_of_one_and_what_is_usual_is_not_shown():
     options = ReadOptions(drop="id", columns=["a", "b"])
-    assert (options.drop, options.columns) == (("id",), ("a", "b"))
-    assert repr(options) == "ReadOptions(columns=('a', 'b'), drop=('id',))"
-    assert hash(options) == hash(ReadOptions(drop=["id"], columns=("a", "b"))) != hash(GIVEN)
+    assert (options.listed("drop"), options.listed("columns")) == (("id",), ("a", "b"))
+    assert options.listed("as_number") == ()
+    assert repr(options) == "ReadOptions(columns=['a', 'b'], drop='id')"
+    assert hash(options) == hash(ReadOptions(drop="id", columns=["a", "b"])) != hash(GIVEN)
+    table = read_table(io.BytesIO(b"y,id,a,b\n1,7,2,3\n0,8,4,5\n"), replace(options, format="csv"))
+    assert table.schema.feature_names == ("a", "b")
     with pytest.raises(ParameterError, match="ReadOptions needs date to map columns to formats"):
         ReadOptions(date="%d/%m/%Y")

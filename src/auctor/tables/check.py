@@ -76,7 +76,7 @@ def check_columns(
     options: ReadOptions,
 ) -> list[Finding]:
     """Findings about the columns of a table in memory, without those whose kind the user set."""
-    settled = {*options.as_category, *options.as_number, *options.date}
+    settled = {*options.listed("as_category"), *options.listed("as_number"), *options.date}
     found = list(_spellings(labels, file.label or "label"))
     hit = _hits(labels, block.n_rows)
     for seen in _columns(block, stats, file, kinds):
@@ -90,7 +90,7 @@ def leave_out_unique(
     stats: ColumnStats, file: TableFile, kinds: list[str], options: ReadOptions, notes: list[Note]
 ) -> bool:
     """Skip columns of text that differ in every row, with a note; returns whether there are any."""
-    settled = {*options.as_category, *options.as_number, *options.date}
+    settled = {*options.listed("as_category"), *options.listed("as_number"), *options.date}
     texts = [k for k, kind in enumerate(kinds) if kind == "category"]
     unique = [
         k

@@ -57,8 +57,8 @@ def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
     for k in file.text_columns:
         kinds[k] = "category"
     if options.columns is not None:
-        wanted = set(options.columns)
-        absent = [column for column in options.columns if column not in set(file.names)]
+        wanted = set(options.listed("columns"))
+        absent = [column for column in options.listed("columns") if column not in set(file.names)]
         if absent:
             raise DataError(
                 f"columns that are in {name}",
@@ -79,9 +79,9 @@ def _apply_options(file: TableFile, kinds: list[str], options: ReadOptions, name
     places = {column: k for k, column in enumerate(file.names)}
     # Amounts and dates are read as text, and become numbers when they are encoded.
     settings = {
-        "drop": ("skip", options.drop),
-        "as_category": ("category", options.as_category),
-        "as_number": ("category", options.as_number),
+        "drop": ("skip", options.listed("drop")),
+        "as_category": ("category", options.listed("as_category")),
+        "as_number": ("category", options.listed("as_number")),
         "date": ("category", tuple(options.date)),
     }
     for option, (kind, columns) in settings.items():
@@ -240,7 +240,9 @@ def infer(
         raise DataError(
             "some rows and columns",
             got=f"{stats.rows} rows of {len(columns)} columns besides the label in {name}",
-            todo="Drop fewer columns." if stats.rows and options.drop else "Check the file.",
+            todo="Drop fewer columns."
+            if stats.rows and options.listed("drop")
+            else "Check the file.",
         )
     words = [column.name for column in columns if column.kind == "category"]
     if words and options.categorical == "refuse":
@@ -323,9 +325,9 @@ def _of_words(
     name = facts.name
     if name in options.date:
         wanted = Column(name, "date", pattern=options.date[name])
-    elif name in options.as_number:
+    elif name in options.listed("as_number"):
         wanted = Column(name, "amount", pattern=decimal_sign(words, options.decimal))
-    elif may_be_dates and name not in options.as_category and are_dates(words):
+    elif may_be_dates and name not in options.listed("as_category") and are_dates(words):
         wanted = Column(name, "date")
     else:
         return _category(name, words, options), facts

@@ -109,7 +109,7 @@ class ReadOptions:
     Examples
     --------
     >>> ReadOptions(label="bought", drop="id")
-    ReadOptions(label='bought', drop=('id',))
+    ReadOptions(label='bought', drop='id')
     """
 
     format: str = "auto"
@@ -144,11 +144,6 @@ class ReadOptions:
 
     @speaks
     def __post_init__(self) -> None:
-        for name in ("columns", "drop", "as_category", "as_number"):  # one name is a list of one
-            value = getattr(self, name)
-            if value is not None:
-                named = (value,) if isinstance(value, str) else tuple(value)
-                object.__setattr__(self, name, named)
         if not isinstance(self.date, Mapping):
             raise ParameterError(
                 "{option} to map columns to formats",
@@ -191,6 +186,11 @@ class ReadOptions:
             decimal=self.decimal,
             unreadable=self.unreadable,
         )
+
+    def listed(self, option: str) -> tuple[str, ...]:
+        """The columns that an option names; one name is a list of one."""
+        value = getattr(self, option)
+        return (value,) if isinstance(value, str) else tuple(value or ())
 
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults, by name."""
