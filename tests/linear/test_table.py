@@ -328,3 +328,19 @@ def test_an_index_is_no_column_and_objects_are_text_or_numbers():
     np.testing.assert_allclose(rows[:2, 7], [19722 + 23 / 24, 19723 + 23 / 24])
     with pytest.raises(TypeError, match="columns of numbers, text or dates; got dict in 'mixed'"):
         model.predict(frame.assign(mixed=[{}] * n))
+
+
+def test_a_file_keeps_how_the_table_is_read(tmp_path):
+    days = [f"{k % 28 + 1:02}/03/2024" for k in range(60)]
+    table = pd.DataFrame({"id": range(60), "when": days, "job": ["x", "y"] * 30})
+    reading = ReadOptions(
+        drop="id", as_category=["job"], date={"when": "%d/%m/%Y"}, categorical="hash", buckets=4,
+        unreadable="refuse",
+    )  # fmt: skip
+    model = TableClassifier("auc", **QUICK, reading=reading).fit(table, [0, 1, 1] * 20)
+    save(model, tmp_path / "model.auctor")
+    again = load(tmp_path / "model.auctor")
+    assert again.reading == reading
+    np.testing.assert_array_equal(again.decision_function(table), model.decision_function(table))
+    with pytest.raises(DataError, match=r"60 of 60 values of 'when' .* dates %d/%m/%Y"):
+        again.predict(table.assign(when="2024-03-01"))

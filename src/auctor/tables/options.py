@@ -60,11 +60,11 @@ class ReadOptions:
     unreadable : {"warn", "refuse"}
         With a schema: text that is no date or amount in a column of these, and columns whose
         categories are all unknown. "warn" takes such values as missing or no category.
-    columns : sequence of str, optional
+    columns : str or sequence of str, optional
         Names of the columns to use; by default all.
-    drop, as_category : sequence of str
+    drop, as_category : str or sequence of str
         Columns to leave out, and columns to read as categories even if they spell numbers.
-    as_number : sequence of str
+    as_number : str or sequence of str
         Columns of amounts such as $1,200 or 45 %, to read as numbers.
     date : mapping
         Patterns of dates by column, as in `datetime.strptime`: "%d/%m/%Y".
@@ -117,10 +117,10 @@ class ReadOptions:
     labelled: bool = True
     schema: Schema | None = None
     unreadable: str = "warn"
-    columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    as_category: Sequence[str] = ()
-    as_number: Sequence[str] = ()
+    columns: str | Sequence[str] | None = None
+    drop: str | Sequence[str] = ()
+    as_category: str | Sequence[str] = ()
+    as_number: str | Sequence[str] = ()
     date: Mapping[str, str] = field(default_factory=dict)
     categorical: str = "one_hot"
     buckets: int = 1024
