@@ -77,9 +77,12 @@ def namespace_writes(tree):
 
 
 def frozen_writes(tree):
-    """``object.__setattr__``: a frozen object that is not."""
+    """``object.__setattr__`` outside of ``__post_init__``, where Python documents it."""
+    starts = [n for n in walked(tree) if getattr(n, "name", "") == "__post_init__"]
+    fine = {id(node) for start in starts for node in ast.walk(start)}
     for node in walked(tree):
-        if isinstance(node, ast.Attribute) and dotted(node) == ["object", "__setattr__"]:
+        written = isinstance(node, ast.Attribute) and dotted(node) == ["object", "__setattr__"]
+        if written and id(node) not in fine:
             yield node
 
 
@@ -95,6 +98,8 @@ if "sklearn" in sys.modules:
     vars(x).items()
 self.x = 1
 super().__setattr__("a", 1)
+def __post_init__(self):
+    object.__setattr__(self, "a", 1)
 """
 
 

@@ -195,7 +195,9 @@ def take_start(estimator: Any) -> FitOptions:
 
     What `continue_from` has set is used once: later fits start from their own solutions.
     """
-    start = estimator.__dict__.pop("_start", None)
+    start = vars(estimator).get("_start")
+    if start is not None:
+        delattr(estimator, "_start")
     names = column_names(estimator)
     if start is not None and not isinstance(start, list):
         return FitOptions(names=names, resume=start)

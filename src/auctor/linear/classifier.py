@@ -242,7 +242,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_params(params)
         rows = self._rows(X, y, sample_weight, groups)
         options = self._options(rows)
-        self.__dict__.pop("result_", None)  # an interrupt leaves no model of an earlier fit
+        if "result_" in vars(self):  # an interrupt leaves no model of an earlier fit
+            del self.result_
         result = train_model(params, rows, options)
         self.result_ = replace(result, warnings=[])
         if result.search is not None and not result.search.complete:
