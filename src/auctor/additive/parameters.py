@@ -111,7 +111,7 @@ def check_additive(given: AdditiveParameters) -> None:
             "a loss with a gradient in {option} for curves",
             got=repr(given.surrogate),
             todo='Pass "auto".',
-            option=Option("surrogate", bare=True),
+            option="surrogate",
         )
 
 
@@ -177,7 +177,7 @@ def read_monotone(monotone: Any, names: Sequence[str] | None, n_columns: int) ->
             f"{{option}} to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
             got=repr(monotone),
             todo='Pass something like {"age": 1, "income": -1}.',
-            option=Option("monotone", bare=True),
+            option="monotone",
         )
     return np.array([_sign(k, sign) for k, sign in enumerate(given)], dtype=np.int64)
 
@@ -193,7 +193,7 @@ def column_number(what: str, key: Any, names: Sequence[str] | None, n_columns: i
         f"{{option}} to name {known}{'' if names else f' by number, 0 to {n_columns - 1}'}",
         got=repr(key),
         todo=meant(key, names or ()) + "Name a column of the rows.",
-        option=Option(what, bare=True),
+        option=what,
     )
 
 
@@ -204,7 +204,7 @@ def _sign(key: Any, sign: Any) -> int:
             f"the direction of {key!r} in {{option}} to be 1, -1 or 0",
             got=repr(sign),
             todo="Pass 1 for a rising curve, -1 for a falling one.",
-            option=Option("monotone", bare=True),
+            option="monotone",
         )
     return int(sign)
 
@@ -316,7 +316,7 @@ def _pairs(what: str, pairs: Any, names: Sequence[str] | None, bins: Bins) -> li
                 "{option} to be pairs of two different columns",
                 got=repr(pair),
                 todo='Pass something like [("age", "income")].',
-                option=Option(what, bare=True),
+                option=what,
             )
         out.append((numbers[0], numbers[1]))
     return out
@@ -359,7 +359,7 @@ def read_wishes(
                 f"{{option}} to have 1 to {MAX_VALUE_CODES - 1} finite numbers for each column",
                 got=f"{cuts!r} for {key!r}",
                 todo='Pass something like {"age": [25, 40, 65]}.',
-                option=Option("cuts", bare=True),
+                option="cuts",
             )
         wishes[j] = Wish(cuts=edges)
     for key, shape in _by_column("shape", given.shape).items():
@@ -372,8 +372,8 @@ def read_wishes(
             got=f"column {both[0] if names is None else names[both[0]]!r}, a category",
             todo="Drop it from {option3}, or from these.",
             option=(
-                Option("shape", bare=True),
-                Option("cuts", bare=True),
+                "shape",
+                "cuts",
                 Option("categorical", bare=True),
             ),
         )
@@ -389,7 +389,7 @@ def _by_column(what: str, given: Any) -> Mapping[Any, Any]:
             "{option} to be a dict from columns",
             got=repr(given),
             todo="Pass a dict.",
-            option=Option(what, bare=True),
+            option=what,
         )
     return given
 
@@ -405,7 +405,7 @@ def _shaped(key: Any, shape: Any, sign: int, wish: Wish) -> Wish:
             'the shape of {option} to be "concave", "convex" or ("flat", low, high)',
             got=f"{shape!r} for {key!r}",
             todo="Pass one of these.",
-            option=Option("shape", bare=True),
+            option="shape",
         )
     if name == "flat":
         if wish.cuts is not None:
@@ -413,7 +413,7 @@ def _shaped(key: Any, shape: Any, sign: int, wish: Wish) -> Wish:
                 "a flat column to have bins of its own",
                 got=f"{key!r} in {{option}} and {{option2}}",
                 todo="Drop it from one of the two.",
-                option=(Option("shape", bare=True), Option("cuts", bare=True)),
+                option=("shape", "cuts"),
             )
         return wish._replace(flat=(float(ends[0]), float(ends[1])))
     # Ramps go on in the direction in which the slope of a monotone curve grows in size.

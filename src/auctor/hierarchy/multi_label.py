@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import ClassifierTags
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import Option, ParameterError, speaks
+from auctor.core.errors import ParameterError, speaks
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, as_matrix, wrap
 from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
@@ -208,7 +208,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
                 "{option} to be 'kernel' or a transformer",
                 got=repr(self.features),
                 todo="Pass one with fit and transform, such as auctor.kernel.RandomFeatures().",
-                option=Option("features", bare=True),
+                option="features",
             )
         if self.features == "kernel" and self.estimator is not None:
             raise ParameterError(

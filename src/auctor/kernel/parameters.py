@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.types import FloatArray
 from auctor.data.coerce import LARGEST
 from auctor.data.matrices import is_dense
@@ -54,7 +54,7 @@ def check_kernel(given: KernelParameters) -> None:
             "one of {option} and {option2}, which are two words for one number",
             got="both",
             todo="Drop one.",
-            option=(Option("strength", bare=True), Option("C", bare=True)),
+            option=("strength", "C"),
         )
     if given.strength is not None:
         check_real("strength", given.strength, low=0.0, open_low=True, high=LARGEST)

@@ -112,7 +112,7 @@ def check_kernel_classifier(given: KernelClassifierParameters) -> None:
             "a {option} of labels or of a ranking: the scores of a kernel machine are no log-odds",
             got=repr(given.metric),
             todo="Pass another one, and measure the probabilities of {option2}.",
-            option=(Option("metric", bare=True), Option("calibrate", "sigmoid")),
+            option=("metric", Option("calibrate", "sigmoid")),
         )
 
 
@@ -314,7 +314,7 @@ def _held_out(
             "two rows of every class for {option}, which take held-out rows",
             got="a class with one",
             todo="Drop it, or that class.",
-            option=Option("calibrate" if given.calibrate else "metric", bare=True),
+            option="calibrate" if given.calibrate else "metric",
         )
     # The kernel of the training rows is used again: a fold is a subset of its points.
     points, caps = training.points, training.caps

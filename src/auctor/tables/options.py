@@ -149,7 +149,7 @@ class ReadOptions:
                 "{option} to map columns to formats",
                 got=repr(self.date),
                 todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
-                option=Option("date", bare=True),
+                option="date",
             )
         check_int("chunk_rows", self.chunk_rows, low=1)
         check_int("buckets", self.buckets, low=1)

@@ -322,7 +322,7 @@ def _checked_index(index: Any, count: int) -> int:
             f"{{option}} to return the index of one of {count} candidates",
             got=repr(index),
             todo="Return an integer from 0.",
-            option=Option("refit", bare=True),
+            option="refit",
         )
     return int(index)
 

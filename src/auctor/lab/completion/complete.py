@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import svds
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
@@ -191,7 +191,7 @@ def check_rank(rank: int, shape: tuple[int, int]) -> None:
             f"{{option}} of at most {min(shape)} for a matrix of {shape[0]} x {shape[1]}",
             got=rank,
             todo="Pass a smaller one.",
-            option=Option("rank", bare=True),
+            option="rank",
         )
 
 

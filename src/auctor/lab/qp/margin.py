@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real, check_vector
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_matrix
 from auctor.data.matrices import dense_array
@@ -235,7 +235,7 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
             "{option} finite and above 0",
             got=f"{caps[~(np.isfinite(caps) & (caps > 0.0))][0]:g}",
             todo="Drop rows that should not count.",
-            option=Option("C", bare=True),
+            option="C",
         )
     check_kernel_matrix(matrix)
     return _solve_dual(matrix, labels, caps)
