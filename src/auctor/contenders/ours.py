@@ -9,7 +9,7 @@ from auctor.core.errors import ConvergenceWarning, speaks_as
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray
 from auctor.evaluate.contest import OURS, Contender, Rules, TunedContender, TuningRows, tuned
-from auctor.fit.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
+from auctor.fit.metric import ALIASES, METRICS, Goal, parse, resolve_metric
 from auctor.fit.registry import known
 from auctor.fit.threshold import unweighted_cut
 from auctor.linear.classifier import MetricClassifier
@@ -89,7 +89,7 @@ def _fit_ours(
     return TunedContender(model.decision_function, strength, on_edge)
 
 
-def _judge(metric: Chosen, model: Any, X: Any, y: Array) -> float:
+def _judge(metric: Goal, model: Any, X: Any, y: Array) -> float:
     return metric.measure(y, model.decision_function(X), None)
 
 

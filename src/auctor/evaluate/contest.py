@@ -25,7 +25,7 @@ from auctor.data.preparation import standardise
 from auctor.evaluate.verdict import LINEAR, Row, compared, recommendation
 from auctor.fit.batch import best_possible, per_row
 from auctor.fit.folds import stratified_folds
-from auctor.fit.metric import Chosen, resolve_metric
+from auctor.fit.metric import Goal, resolve_metric
 from auctor.fit.registry import resolve_penalty
 from auctor.fit.select import SMOOTH_RATIO
 from auctor.fit.targets import positive_code
@@ -79,7 +79,7 @@ class Rules:
     seed: int = 0
 
     @property
-    def objective(self) -> Chosen:
+    def objective(self) -> Goal:
         """The metric, resolved."""
         return resolve_metric(self.metric, "auto")
 

@@ -101,7 +101,7 @@ def vacuous(
     penalty = Separable(l2=FREE_STRENGTH * np.maximum(spread, LEAST_SPREAD * top))
     problem = Problem(loss, penalty, data, fit_intercept=fit_intercept)
     least = (1.0 - USEFUL_GAIN) * problem.null.loss
-    found = minimise(
+    solution = minimise(
         problem,
         choose(problem),
         tol=FREE_ACCURACY * USEFUL_GAIN,
@@ -112,7 +112,7 @@ def vacuous(
         on_step=lambda step: step.value < least,
     )
     # Only a converged solve proves it; one that ran out of time or steps may still go lower.
-    return found.converged and found.value >= least
+    return solution.converged and solution.value >= least
 
 
 def _separates(scores: FloatArray, positive: Array) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from auctor.core.errors import DataWarning
-from auctor.fit.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
+from auctor.fit.metric import ALIASES, METRICS, Goal, parse, resolve_metric
 from auctor.fit.parameters import ClassifierParameters
 from auctor.losses.contingency import AtK
 
@@ -47,10 +47,10 @@ def per_row(metric: Any, total: float) -> Any:
     return f"{name}({float(value / total)!r})"
 
 
-def for_parts(given: Parameters, total: float) -> Parameters:
+def for_parts(params: Parameters, total: float) -> Parameters:
     """The parameters with every integer k as a share of the rows, for fits of single folds."""
-    metric = per_row(given.metric, total)
-    return replace(given, metric=metric, threshold=per_row(given.threshold, total))
+    metric = per_row(params.metric, total)
+    return replace(params, metric=metric, threshold=per_row(params.threshold, total))
 
 
 def counted_rows(metric: Any, total: float, y: Any = None) -> DataWarning | None:
@@ -89,7 +89,7 @@ def counted_rows(metric: Any, total: float, y: Any = None) -> DataWarning | None
     return DataWarning(does=text, todo=todo, part=metric)
 
 
-def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:
+def best_possible(goal: Goal, y: Any, weight: Any = None) -> float:
     """The metric of a perfect ranking of these rows; it can be below 1.
 
     With 6 positives the precision at 100 is at most 0.06.
@@ -103,4 +103,4 @@ def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:
     0.5
     """
     hits = np.asarray(y) > 0
-    return float(chosen.measure(hits, np.where(hits, 1.0, -1.0), weight))
+    return float(goal.measure(hits, np.where(hits, 1.0, -1.0), weight))

@@ -13,7 +13,7 @@ from auctor.core.errors import DataError, Option, ParameterError, speaks
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import check_weight
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, joint_probabilities
-from auctor.fit.metric import Chosen, Measure, resolve_metric
+from auctor.fit.metric import Goal, Measure, resolve_metric
 from auctor.fit.targets import known_labels, sign_of
 
 
@@ -123,9 +123,9 @@ class ClassScores:
         recalls, balanced accuracy. The ranking is that of the decision values, after the thresholds
         are subtracted: only then are the scores of several classes comparable.
         """
-        chosen = resolve_metric(self.metric, self.surrogate)
+        goal = resolve_metric(self.metric, self.surrogate)
         y = self._one_per_row(y, decision.shape[0])
-        if chosen.name == "error" and groups is None:
+        if goal.name == "error" and groups is None:
             # Plain accuracy, also with labels that the model does not know: these are errors.
             right = self.labels_at(decision) == y
             if sample_weight is None:
@@ -133,16 +133,16 @@ class ClassScores:
             weight = check_weight(sample_weight, y.shape[0])
             return float(np.average(right, weights=weight))
         y = known_labels(y, self.classes)
-        if chosen.joint(self.classes.size):
+        if goal.joint(self.classes.size):
             return self._minus_log_loss(decision, y, sample_weight)
-        scores = self._judged(decision, chosen)
+        scores = self._judged(decision, goal)
         if decision.ndim == 1:
             hits, scores = y == self.classes[self.positive], self.positive_scores(scores)
-            return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
-        if chosen.name == "balanced_error" and self.average == "macro" and groups is None:
+            return metrics.by_group(goal.measure, hits, scores, groups, weight=sample_weight)
+        if goal.name == "balanced_error" and self.average == "macro" and groups is None:
             return self._mean_recall(self.labels_at(decision) == y, y, sample_weight)
         hits = y[:, None] == self.classes
-        return self._joined(chosen.measure, hits, scores, groups, sample_weight)
+        return self._joined(goal.measure, hits, scores, groups, sample_weight)
 
     def _mean_recall(self, right: Array, y: Array, sample_weight: Any) -> float:
         """Mean over the classes of y of the share of their rows that are predicted right."""
@@ -175,11 +175,11 @@ class ClassScores:
             )
         return y
 
-    def _judged(self, decision: FloatArray, chosen: Chosen) -> FloatArray:
+    def _judged(self, decision: FloatArray, goal: Goal) -> FloatArray:
         """Input of the measure: log-odds, predicted labels as 1 and -1, or decision values."""
-        if chosen.by_level:
+        if goal.by_level:
             return decision + (self.threshold[0] if decision.ndim == 1 else self.threshold)
-        if chosen.by_label and decision.ndim == 2:
+        if goal.by_label and decision.ndim == 2:
             best = decision.argmax(axis=1)[:, None] == np.arange(self.classes.size)
             return np.where(best, 1.0, -1.0)
         return decision

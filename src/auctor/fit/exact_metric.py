@@ -12,7 +12,7 @@ from auctor.core.errors import Option, ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray
 from auctor.data.coerce import StoredData
-from auctor.fit.metric import Chosen
+from auctor.fit.metric import Goal
 from auctor.fit.parameters import LinearParameters
 
 
@@ -30,12 +30,12 @@ class Maximiser(Protocol):
         ...
 
 
-def check_maximiser(given: LinearParameters) -> None:
+def check_maximiser(params: LinearParameters) -> None:
     """Raise for a solver that cannot maximise a metric."""
-    if isinstance(given.solver, str | type) or not hasattr(given.solver, "maximise"):
+    if isinstance(params.solver, str | type) or not hasattr(params.solver, "maximise"):
         raise ParameterError(
             "a solver without derivatives for {option}",
-            got=repr(given.solver),
+            got=repr(params.solver),
             todo="Use {option2}, or in Python the solver auctor.tune.DfoTr(kind='stepwise', "
             "restarts=False).",
             option=(Option("surrogate", "exact"), Option("surrogate", "auto")),
@@ -43,7 +43,7 @@ def check_maximiser(given: LinearParameters) -> None:
 
 
 def maximise_exact(
-    given: LinearParameters, data: StoredData, chosen: Chosen, start: Solution
+    params: LinearParameters, data: StoredData, goal: Goal, start: Solution
 ) -> Solution:
     """Improve the metric itself from the solution of the surrogate.
 
@@ -59,21 +59,21 @@ def maximise_exact(
     scale[scale == 0.0] = 1.0
 
     def metric(direction: FloatArray) -> float:
-        return chosen.measure(y, data.scores(direction / scale), weight)
+        return goal.measure(y, data.scores(direction / scale), weight)
 
-    solver: Maximiser = given.solver
-    found = solver.maximise(metric, start.coef * scale, budget=given.max_iter)
+    solver: Maximiser = params.solver
+    point = solver.maximise(metric, start.coef * scale, budget=params.max_iter)
     return replace(
         start,
-        coef=found.coef / scale,
+        coef=point.coef / scale,
         intercept=0.0,
-        value=1.0 - found.value,
-        gap=found.last_radius if found.converged else found.radius,
+        value=1.0 - point.value,
+        gap=point.last_radius if point.converged else point.radius,
         certified=False,
-        tol=found.last_radius,
-        status=Status.CONVERGED if found.converged else Status.MAX_ITER,
-        n_iter=found.evaluations,
-        evaluations=start.evaluations + found.evaluations,
-        passes=start.passes + found.evaluations,
-        solver=type(given.solver).__name__,
+        tol=point.last_radius,
+        status=Status.CONVERGED if point.converged else Status.MAX_ITER,
+        n_iter=point.evaluations,
+        evaluations=start.evaluations + point.evaluations,
+        passes=start.passes + point.evaluations,
+        solver=type(params.solver).__name__,
     )

@@ -20,7 +20,7 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.core.watching import point_callback, tell_stage
 from auctor.fit.folds import stratified_folds
 from auctor.fit.linear import model_from
-from auctor.fit.metric import Chosen, check_count
+from auctor.fit.metric import Goal, check_count
 from auctor.fit.model import LinearModel
 from auctor.fit.options import Judge, Split
 from auctor.fit.parameters import SearchParameters, fold_seed, generator
@@ -62,13 +62,13 @@ class FoldScorer:
 
     Parameters
     ----------
-    given : SearchParameters
+    params : SearchParameters
     rows : Rows
         With scaled columns, where the fit scales them.
     raw : Rows
         With the original columns, for ``judge``.
     splits : sequence of (train, test) rows, optional
-        Folds; by default ``given.cv`` stratified ones.
+        Folds; by default ``params.cv`` stratified ones.
     judge : callable, optional
         Scores a model on rows, greater is better; by default the metric is used.
     end : float
@@ -80,7 +80,7 @@ class FoldScorer:
         Number of solves, and of those that missed their tolerance.
     """
 
-    given: SearchParameters
+    params: SearchParameters
     rows: Rows
     raw: Rows
     splits: Sequence[Split] | None = None
@@ -103,13 +103,13 @@ class FoldScorer:
         if self.splits is None:
             seen = rows.select_labels(kept)
             count = self._fold_count(seen)
-            folds = stratified_folds(seen.codes, count, fold_seed(self.given), seen.groups)
+            folds = stratified_folds(seen.codes, count, fold_seed(self.params), seen.groups)
             return [(kept[train], kept[test]) for train, test in folds]
-        found: list[Split] = []
+        usable: list[Split] = []
         for whole in self.splits:
             train, test = (part[np.isin(part, kept)] for part in whole)
-            found.append((train, test))
-        return found
+            usable.append((train, test))
+        return usable
 
     def _check_split(self, train: IntArray, test: IntArray) -> None:
         """Raise if the training rows lack a class or there are no held-out rows."""
@@ -127,7 +127,7 @@ class FoldScorer:
         """Number of folds: ``cv``, but at most the rows of the smallest class and the groups."""
         # Each fold needs a row of every class to hold out, and every training part another one.
         sizes = np.bincount(rows.codes)
-        count, smallest = check_int("cv", self.given.cv, low=2), int(sizes.min())
+        count, smallest = check_int("cv", self.params.cv, low=2), int(sizes.min())
         rarest = rows.classes.tolist()[sizes.argmin()]
         if smallest < 2:
             raise DataError(
@@ -163,7 +163,7 @@ class FoldScorer:
     def score(
         self,
         number: int,
-        chosen: Chosen,
+        goal: Goal,
         penalty: Penalty,
         strengths: FloatArray,
         *,
@@ -185,26 +185,26 @@ class FoldScorer:
             self._check_split(train, test)
         rows = self.rows
         # A threshold or a metric at k rows needs folds of at least k rows.
-        check_cut(self.given, chosen, rows.select_labels(train).total)
-        if self.judge is None and chosen.cut is not None and chosen.cut.criterion in COUNTS:
+        check_cut(self.params, goal, rows.select_labels(train).total)
+        if self.judge is None and goal.cut is not None and goal.cut.criterion in COUNTS:
             total = rows.select_labels(test).total
             of = Option("metric", bare=True)
-            check_count(chosen.cut.value, of, total, f"a fold of {test.size} rows")
+            check_count(goal.cut.value, of, total, f"a fold of {test.size} rows")
         run = partial(
             regularisation_path,
             strengths=strengths,
-            solver=self.given.solver,
+            solver=self.params.solver,
             tol=tol,
             max_iter=max_iter,
             max_seconds=None if math.isinf(left) else left,
-            rng=generator(self.given),
+            rng=generator(self.params),
             on_failure="ignore",
         )
-        models = self._train(rows.training_part(train), chosen, penalty, run, strengths.size, start)
-        return self._scored(test, chosen, models)
+        models = self._train(rows.training_part(train), goal, penalty, run, strengths.size, start)
+        return self._scored(test, goal, models)
 
     def _scored(
-        self, test: IntArray, chosen: Chosen, models: list[tuple[list[Solution], FloatArray]]
+        self, test: IntArray, goal: Goal, models: list[tuple[list[Solution], FloatArray]]
     ) -> list[FoldModel]:
         """Scores of the models on the held-out rows; stops where the metric is not defined."""
         score = self._measure(test)  # the copy of the training rows has been freed by now
@@ -212,7 +212,7 @@ class FoldScorer:
         for solutions, cut in models:
             value = second = math.nan
             try:
-                if self._undefined(chosen, self.rows.codes[test]):
+                if self._undefined(goal, self.rows.codes[test]):
                     raise DataError("positives for F-beta", got="none")
                 value, second = score(self._model(solutions, cut))
             except DataError as error:
@@ -232,27 +232,27 @@ class FoldScorer:
         """A model of the scaled columns, or of the original columns for ``judge``."""
         if self.judge is not None:
             solutions = to_data_units(self.rows.scaling, solutions)
-        return model_from(self.given, self.rows, *stacked(solutions), cut)
+        return model_from(self.params, self.rows, *stacked(solutions), cut)
 
-    def _undefined(self, chosen: Chosen, codes: IntArray) -> bool:
+    def _undefined(self, goal: Goal, codes: IntArray) -> bool:
         """Whether the metric is 0 by convention because the held-out rows have no positive."""
-        own = self.judge is None and chosen.needs_positives
+        own = self.judge is None and goal.needs_positives
         return own and self.rows.classes.size == 2 and not (codes == self.rows.positive).any()
 
     def _train(
         self,
         rows: Rows,
-        chosen: Chosen,
+        goal: Goal,
         penalty: Penalty,
         run: Callable[..., Path],
         count: int,
         start: Sequence[Solution],
     ) -> list[tuple[list[Solution], FloatArray]]:
         """Solutions and thresholds at each strength that the paths of all classes reached."""
-        data = rows.data(self.given.n_threads)
-        targets = targets_of(self.given.class_weight, rows, chosen)
-        intercept = bool(self.given.fit_intercept)
-        problems = class_problems(chosen, penalty, data, targets, intercept)
+        data = rows.data(self.params.n_threads)
+        targets = targets_of(self.params.class_weight, rows, goal)
+        intercept = bool(self.params.fit_intercept)
+        problems = class_problems(goal, penalty, data, targets, intercept)
         paths: list[Path] = []
         for problem in problems:
             if paths and self.stopped(paths[-1]):
@@ -261,7 +261,7 @@ class FoldScorer:
                 tell_stage("class", len(paths) + 1, len(problems))
             # A joint problem starts from the solutions of all classes, others from their own.
             w0 = start_at(problem, start if len(problems) == 1 else start[len(paths) :][:1])
-            paths.append(run(problem, w0=w0, on_point=point_callback(self.given.verbose, count)))
+            paths.append(run(problem, w0=w0, on_point=point_callback(self.params.verbose, count)))
         self.fits += sum(map(len, paths))
         self.missed += sum(not one.converged for path in paths for one in path.solutions)
         models = []
@@ -269,7 +269,7 @@ class FoldScorer:
             parts = map(each_class, problems, [path.solutions[k] for path in paths])
             solutions = [one for part in parts for one in part]
             scores = partial(linear_scores, data, *stacked(solutions))
-            cut = thresholds(self.given, chosen, scores, targets, rows.weight)
+            cut = thresholds(self.params, goal, scores, targets, rows.weight)
             models.append((solutions, cut))
         return models
 
@@ -289,7 +289,7 @@ class FoldScorer:
             return lambda model: (judge(model, held_out), math.nan)
         rest = self.rows.select_labels(test)
         large = self.rows.large
-        data = (self.rows if large else self.rows.take(test)).data(self.given.n_threads)
+        data = (self.rows if large else self.rows.take(test)).data(self.params.n_threads)
         labels, binary = rest.labels, rest.classes.size == 2
 
         def score(model: LinearModel) -> tuple[float, float]:

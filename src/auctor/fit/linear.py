@@ -21,7 +21,7 @@ from auctor.fit.advice import advice
 from auctor.fit.batch import for_parts
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
 from auctor.fit.folds import stratified_folds
-from auctor.fit.metric import Chosen, resolve_metric
+from auctor.fit.metric import Goal, resolve_metric
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.options import FitOptions
 from auctor.fit.parameters import ClassifierParameters, RegressorParameters, fold_seed
@@ -94,13 +94,13 @@ def train_classifier(
     options : FitOptions
     """
     model_params, params = params, for_parts(params, rows.total)
-    chosen = resolve_metric(params.metric, params.surrogate)
-    check_cut(params, chosen, rows.total)
+    goal = resolve_metric(params.metric, params.surrogate)
+    check_cut(params, goal, rows.total)
     rows = scaled_rows(params, rows)
     data = rows.data(params.n_threads)
-    targets = targets_of(params.class_weight, rows, chosen)
+    targets = targets_of(params.class_weight, rows, goal)
     previous = to_scaled_units(rows.scaling, options.previous)
-    solutions = solve_classes(params, data, targets, chosen, previous, options.resume)
+    solutions = solve_classes(params, data, targets, goal, previous, options.resume)
     coef, intercept = stacked(solutions)
     warned: list[Warning] = []
 
@@ -110,18 +110,18 @@ def train_classifier(
     # A loss of pairs fixes the scores only up to a constant. Scores of folds are shifted to the
     # mean of the training scores, so that one threshold and one calibrator suit all of them.
     level = None
-    if chosen.loss.shift_invariant and (params.calibrate or params.threshold_cv):
+    if goal.loss.shift_invariant and (params.calibrate or params.threshold_cv):
         level = np.average(training_scores(), axis=0, weights=rows.weight)
-    held_out = _held_out(params, chosen, rows, solutions, level, warned, options.resume)
+    held_out = _held_out(params, goal, rows, solutions, level, warned, options.resume)
     cut_on = (
         training_scores if params.threshold_cv is None or held_out is None else lambda: held_out
     )
-    threshold = thresholds(params, chosen, cut_on, targets, rows.weight)
+    threshold = thresholds(params, goal, cut_on, targets, rows.weight)
     calibrators = None
     if params.calibrate is not None and held_out is not None:
         hits = [target.y > 0.0 for target in targets]
         calibrators = fit_calibrators(params.calibrate, held_out, hits, rows.weight)
-    warned += _advice(params, data, solutions, targets, chosen)
+    warned += _advice(params, data, solutions, targets, goal)
     solutions = to_data_units(rows.scaling, solutions)
     # The metric is the user's: inside the fit an integer k is a share of the rows.
     model = model_from(
@@ -159,7 +159,7 @@ def named(names: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def model_from(
-    given: ClassifierParameters,
+    params: ClassifierParameters,
     rows: Rows,
     coef: FloatArray,
     intercept: FloatArray,
@@ -168,7 +168,7 @@ def model_from(
     feature_names: tuple[str, ...] | None = None,
 ) -> LinearModel:
     """The model with these coefficients; the threshold is subtracted from the intercept."""
-    if log_odds(given.metric, given.calibrate):
+    if log_odds(params.metric, params.calibrate):
         calibrators = [LOG_ODDS] * coef.shape[0]
     return LinearModel(
         coef=rows.sign * coef + 0.0,  # no negative zeros
@@ -177,11 +177,11 @@ def model_from(
         threshold=rows.sign * threshold,
         positive=rows.positive,
         calibrators=calibrators,
-        metric=given.metric,
-        surrogate=given.surrogate,
-        average=given.average,
+        metric=params.metric,
+        surrogate=params.surrogate,
+        average=params.average,
         feature_names=feature_names,
-        n_threads=given.n_threads,
+        n_threads=params.n_threads,
     )
 
 
@@ -192,35 +192,35 @@ def unconverged(solutions: Sequence[Solution]) -> list[Warning]:
 
 
 def _advice(
-    given: ClassifierParameters,
+    params: ClassifierParameters,
     data: StoredData,
     solutions: Sequence[Solution],
     targets: Sequence[Target],
-    chosen: Chosen,
+    goal: Goal,
 ) -> list[Warning]:
     """Warnings about fits that converged but are of little use, one per class at most."""
-    found: list[Warning] = []
+    warnings: list[Warning] = []
     for solution, target in zip(solutions, targets, strict=True):
         rows = data.with_target(target)
         warned = advice(
-            chosen.loss,
-            penalty_for(given, rows, chosen),
+            goal.loss,
+            penalty_for(params, rows, goal),
             rows,
             solution,
-            fit_intercept=bool(given.fit_intercept),
-            examine=chosen.can_be_vacuous,
+            fit_intercept=bool(params.fit_intercept),
+            examine=goal.can_be_vacuous,
         )
         if warned is not None:
-            found.append(warned)
-    return found
+            warnings.append(warned)
+    return warnings
 
 
 # --- scores of held-out rows ----------------------------------------------------------------------
 
 
 def _held_out(
-    given: ClassifierParameters,
-    chosen: Chosen,
+    params: ClassifierParameters,
+    goal: Goal,
     rows: Rows,
     solutions: Sequence[Solution],
     level: FloatArray | None,
@@ -228,11 +228,11 @@ def _held_out(
     resume: Resume | None,
 ) -> FloatArray | None:
     """Out-of-fold scores if calibration or the threshold needs them; ``None`` if interrupted."""
-    if given.calibrate is None and given.threshold_cv is None:
+    if params.calibrate is None and params.threshold_cv is None:
         return None
     if solutions[-1].status is not Status.INTERRUPTED:
         try:
-            return out_of_fold_scores(given, chosen, rows, level, warned, resume)
+            return out_of_fold_scores(params, goal, rows, level, warned, resume)
         except KeyboardInterrupt:
             pass
     warned.append(
@@ -246,8 +246,8 @@ def _held_out(
 
 
 def out_of_fold_scores(
-    given: ClassifierParameters,
-    chosen: Chosen,
+    params: ClassifierParameters,
+    goal: Goal,
     rows: Rows,
     level: FloatArray | None,
     warned: list[Warning],
@@ -257,7 +257,7 @@ def out_of_fold_scores(
 
     Parameters
     ----------
-    given, chosen, rows
+    params, goal, rows
         As in `train_classifier`.
     level : (k,) array, optional
         The scores of a fold are shifted so that its training rows have this mean score. Needed for
@@ -270,24 +270,24 @@ def out_of_fold_scores(
     # Folds of the rows that have weight; the others keep a score of 0, which nothing uses.
     kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
     seen = rows.select_labels(kept)
-    count = _fold_count(given, seen, warned)
-    part = replace(given, warm_start=False)
+    count = _fold_count(params, seen, warned)
+    part = replace(params, warm_start=False)
     scores = np.zeros((rows.codes.size, 1 if rows.classes.size == 2 else rows.classes.size))
-    folds = stratified_folds(seen.codes, count, fold_seed(given), seen.groups)
+    folds = stratified_folds(seen.codes, count, fold_seed(params), seen.groups)
     for number, (train, test) in enumerate(folds, start=1):
         tell_stage("calibration fold", number, count)
         mine = rows.take(kept[train])
         try:
             check_every_class(mine)
-            targets = targets_of(given.class_weight, mine, chosen)
-            data = mine.data(given.n_threads)
-            solutions = solve_classes(part, data, targets, chosen, resume=resume)
+            targets = targets_of(params.class_weight, mine, goal)
+            data = mine.data(params.n_threads)
+            solutions = solve_classes(part, data, targets, goal, resume=resume)
         except DataError as error:
             raise DataError(
                 "folds that can be trained on for {option}",
                 got=f"one of {train.size} rows of {rows.codes.size}: {error}",
                 todo="Or drop {option}.",
-                option=_of_folds(given),
+                option=_of_folds(params),
             ) from error
         check_not_interrupted(solutions)
         warned += unconverged(solutions)
@@ -296,7 +296,7 @@ def out_of_fold_scores(
             own = linear_scores(data, coef, intercept)
             intercept = intercept + (level - np.average(own, axis=0, weights=mine.weight))
         others = rows.take(kept[test])
-        scores[kept[test]] = linear_scores(others.data(given.n_threads), coef, intercept)
+        scores[kept[test]] = linear_scores(others.data(params.n_threads), coef, intercept)
     return scores
 
 
@@ -311,12 +311,12 @@ def check_every_class(rows: Rows) -> None:
         )
 
 
-def _of_folds(given: ClassifierParameters) -> Option:
+def _of_folds(params: ClassifierParameters) -> Option:
     """The parameter that asks for scores of held-out folds."""
-    return Option("threshold_cv" if given.calibrate is None else "calibrate", bare=True)
+    return Option("threshold_cv" if params.calibrate is None else "calibrate", bare=True)
 
 
-def _fold_count(given: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
+def _fold_count(params: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
     """Number of folds, but at most the rows of the smallest class and the number of groups."""
     # Every fold holds out a row of each class and trains on another one.
     smallest = int(np.bincount(rows.codes).min())
@@ -325,7 +325,7 @@ def _fold_count(given: ClassifierParameters, rows: Rows, warned: list[Warning]) 
             "at least two rows of every class for {option}",
             got=smallest,
             todo="Pass more rows of that class, or drop {option}.",
-            option=_of_folds(given),
+            option=_of_folds(params),
         )
     if rows.groups is not None:
         smallest = min(smallest, np.unique(rows.groups).size)
@@ -334,10 +334,10 @@ def _fold_count(given: ClassifierParameters, rows: Rows, warned: list[Warning]) 
                 "at least two groups for {option}",
                 got=smallest,
                 todo="Pass more groups, or drop {option}.",
-                option=_of_folds(given),
+                option=_of_folds(params),
             )
-    count = given.threshold_cv or FOLDS
-    if given.threshold_cv is not None and smallest < count:
+    count = params.threshold_cv or FOLDS
+    if params.threshold_cv is not None and smallest < count:
         warned.append(
             DataWarning(
                 does=f"uses {smallest} folds for the threshold instead of {count}: a class has no "

@@ -14,7 +14,7 @@ from auctor.core.checks import check_real, meant
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray
-from auctor.fit.metric_parts import EXACT, Chosen, Cut, Measure, Metric, Several, Surrogate
+from auctor.fit.metric_parts import EXACT, Cut, Goal, Measure, Metric, Several, Surrogate
 from auctor.fit.registry import as_loss, known
 from auctor.losses import (
     AveragePrecision,
@@ -42,8 +42,8 @@ __all__ = [
     "ALIASES",
     "EXACT",
     "METRICS",
-    "Chosen",
     "Cut",
+    "Goal",
     "Measure",
     "Metric",
     "Several",
@@ -306,7 +306,7 @@ def parse(what: str, text: str) -> tuple[str, float | None]:
     )
 
 
-def resolve_metric(metric: object, surrogate: str) -> Chosen:
+def resolve_metric(metric: object, surrogate: str) -> Goal:
     """The loss, the measure and the threshold rule of a metric's name or a loss object."""
     if not isinstance(metric, str):
         # A loss object: measured by AUC if the loss ignores a common offset of the scores (it is
@@ -323,7 +323,7 @@ def resolve_metric(metric: object, surrogate: str) -> Chosen:
         like = METRICS[name]
         cut = like.cut(None) if loss.shift_invariant else None
         row = _surrogate_of(loss)
-        return Chosen(
+        return Goal(
             name,
             loss,
             partial(like.measure, None),
@@ -342,7 +342,7 @@ def resolve_metric(metric: object, surrogate: str) -> Chosen:
     stand_in = next(iter(table)) if surrogate == "auto" or exact else surrogate
     row = table[known("surrogate", stand_in, table, to=Option("metric", metric))]
     weigh = spec.positive_weight
-    return Chosen(
+    return Goal(
         name,
         row.make() if value is None else row.make(value),
         partial(spec.measure, value),

@@ -108,7 +108,7 @@ class Metric(NamedTuple):
     use: str = ""
 
 
-class Chosen(NamedTuple):
+class Goal(NamedTuple):
     """A metric of the table with its value and surrogate filled in; see `Metric` for the fields."""
 
     name: str

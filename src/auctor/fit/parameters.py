@@ -112,68 +112,68 @@ def parameters_of(kind: type[P], source: Parameters) -> P:
     return kind(**named)
 
 
-def check_linear(given: LinearParameters) -> None:
+def check_linear(params: LinearParameters) -> None:
     """Raise for invalid values of the parameters that every fit has."""
-    if isinstance(given.strength, str):
+    if isinstance(params.strength, str):
         raise ParameterError(
             "{option2} to be a number",
-            got=repr(given.strength),
+            got=repr(params.strength),
             todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
             option=(Option("strength", 1e-4), "strength"),
         )
-    check_real("strength", given.strength, low=0.0)
-    check_real("tol", given.tol, low=0.0)
-    check_int("max_iter", given.max_iter, low=1)
-    check_int("verbose", given.verbose)
+    check_real("strength", params.strength, low=0.0)
+    check_real("tol", params.tol, low=0.0)
+    check_int("max_iter", params.max_iter, low=1)
+    check_int("verbose", params.verbose)
     for name in ("fit_intercept", "warm_start"):
-        check_bool(name, getattr(given, name))
-    if isinstance(given.standardise, str):
-        check_choice("standardise", given.standardise, ("auto",))
+        check_bool(name, getattr(params, name))
+    if isinstance(params.standardise, str):
+        check_choice("standardise", params.standardise, ("auto",))
     else:
-        check_bool("standardise", given.standardise)
+        check_bool("standardise", params.standardise)
 
 
-def check_regressor(given: RegressorParameters) -> None:
+def check_regressor(params: RegressorParameters) -> None:
     """Raise for invalid parameters of a regressor."""
-    check_linear(given)
-    check_work(given)
-    resolve_loss(given.loss)
-    resolve_penalty(given.penalty, given.strength, given.l1_ratio)
+    check_linear(params)
+    check_work(params)
+    resolve_loss(params.loss)
+    resolve_penalty(params.penalty, params.strength, params.l1_ratio)
 
 
-def check_classifier(given: ClassifierParameters) -> None:
+def check_classifier(params: ClassifierParameters) -> None:
     """Raise for invalid parameters of a classifier."""
-    check_linear(given)
-    if given.surrogate != "exact":  # whose solver needs no derivatives: see `check_maximiser`
-        check_work(given)
-    resolve_metric(given.metric, given.surrogate)
-    resolve_penalty(given.penalty, given.strength, given.l1_ratio)
-    if states_cut(given):
-        resolve_cut(given.threshold)
-    if given.threshold_cv is not None:
-        check_int("threshold_cv", given.threshold_cv, low=2)
-    if given.calibrate is not None:
-        check_choice("calibrate", given.calibrate, tuple(KINDS))
-    check_choice("average", given.average, AVERAGES)
+    check_linear(params)
+    if params.surrogate != "exact":  # whose solver needs no derivatives: see `check_maximiser`
+        check_work(params)
+    resolve_metric(params.metric, params.surrogate)
+    resolve_penalty(params.penalty, params.strength, params.l1_ratio)
+    if states_cut(params):
+        resolve_cut(params.threshold)
+    if params.threshold_cv is not None:
+        check_int("threshold_cv", params.threshold_cv, low=2)
+    if params.calibrate is not None:
+        check_choice("calibrate", params.calibrate, tuple(KINDS))
+    check_choice("average", params.average, AVERAGES)
 
 
-def check_search(given: SearchParameters) -> None:
+def check_search(params: SearchParameters) -> None:
     """Raise for invalid parameters of a search for the strength."""
-    check_classifier(given)
-    if given.n_strengths is not None:
-        check_int("n_strengths", given.n_strengths, low=1)
-    check_choice("rule", given.rule, RULES)
-    if given.ratio is not None:
-        check_real("ratio", given.ratio, low=0.0, high=1.0, open_low=True, open_high=True)
-    check_bool("refit", given.refit)
-    unit_penalty(given)
+    check_classifier(params)
+    if params.n_strengths is not None:
+        check_int("n_strengths", params.n_strengths, low=1)
+    check_choice("rule", params.rule, RULES)
+    if params.ratio is not None:
+        check_real("ratio", params.ratio, low=0.0, high=1.0, open_low=True, open_high=True)
+    check_bool("refit", params.refit)
+    unit_penalty(params)
 
 
-def check_work(given: LinearParameters) -> None:
+def check_work(params: LinearParameters) -> None:
     """Raise for an unknown solver or too many threads."""
-    check_solver(given.solver, SOLVERS)
-    if given.n_threads is not None:
-        count = check_int("n_threads", given.n_threads, low=1)
+    check_solver(params.solver, SOLVERS)
+    if params.n_threads is not None:
+        count = check_int("n_threads", params.n_threads, low=1)
         check_real("n_threads", count, high=MOST_THREADS)
 
 
@@ -185,21 +185,21 @@ def check_bool(name: str, value: object) -> None:
         )
 
 
-def states_cut(given: ClassifierParameters) -> bool:
+def states_cut(params: ClassifierParameters) -> bool:
     """Whether ``threshold`` is given, instead of "auto", the rule of the metric."""
-    return not (isinstance(given.threshold, str) and given.threshold == "auto")
+    return not (isinstance(params.threshold, str) and params.threshold == "auto")
 
 
-def unit_penalty(given: LinearParameters) -> Penalty:
+def unit_penalty(params: LinearParameters) -> Penalty:
     """The penalty with a strength of one, which paths multiply by their strengths."""
-    return resolve_penalty(given.penalty, 1.0, given.l1_ratio).with_strength(1.0)
+    return resolve_penalty(params.penalty, 1.0, params.l1_ratio).with_strength(1.0)
 
 
-def generator(given: LinearParameters) -> np.random.Generator:
+def generator(params: LinearParameters) -> np.random.Generator:
     """Random generator of one fit; without ``random_state`` the seed is 0, for repeatable fits."""
-    return as_rng(0 if given.random_state is None else given.random_state)
+    return as_rng(0 if params.random_state is None else params.random_state)
 
 
-def fold_seed(given: LinearParameters) -> int:
+def fold_seed(params: LinearParameters) -> int:
     """Seed for splitting rows into folds."""
-    return int(generator(given).integers(2**31))
+    return int(generator(params).integers(2**31))

@@ -230,36 +230,36 @@ def codes_of(labels: Array, classes: Array) -> IntArray:
     """
     numbers = classes.dtype.kind in "iufb"
     table = classes if numbers else classes.astype(str)
-    found = tidy_labels(labels)
-    if found.dtype.kind == "f" and (missing := int(np.isnan(found).sum())):
+    known = tidy_labels(labels)
+    if known.dtype.kind == "f" and (missing := int(np.isnan(known).sum())):
         raise DataError(
             "a label in every row",
-            got=f"{missing} missing of {found.size}",
+            got=f"{missing} missing of {known.size}",
             todo="Drop such rows, or pass {option} with another column.",
             option="label",
         )
-    if numbers and found.dtype.kind not in "iufb":
+    if numbers and known.dtype.kind not in "iufb":
         # The model's labels are numbers, those of the file text: read the text as numbers.
-        text = np.unique(found)
+        text = np.unique(known)
         if not all(map(_is_number, text.tolist())):
             raise _unknown(classes, text)
-        found = found.astype(np.float64)
+        known = known.astype(np.float64)
     elif not numbers:
-        found = found.astype(str)
+        known = known.astype(str)
     # Binary search for every label, then a check that the nearest class is equal.
     order = np.argsort(table, kind="stable")
-    place = np.searchsorted(table, found, sorter=order).clip(max=table.size - 1)
+    place = np.searchsorted(table, known, sorter=order).clip(max=table.size - 1)
     codes: IntArray = order[place]
-    wrong = table[codes] != found
+    wrong = table[codes] != known
     if wrong.any():
-        raise _unknown(classes, np.unique(found[wrong]))
+        raise _unknown(classes, np.unique(known[wrong]))
     return codes
 
 
-def _unknown(classes: Array, found: Array) -> DataError:
+def _unknown(classes: Array, known: Array) -> DataError:
     return DataError(
         f"labels that the model knows ({_listed(classes)})",
-        got=_listed(found),
+        got=_listed(known),
         todo="Drop those rows, or train with them.",
     )
 
@@ -300,9 +300,9 @@ def check_finite(matrix: Any, names: tuple[str, ...] | None) -> None:
     with np.errstate(invalid="ignore", over="ignore"):
         bad = np.flatnonzero(~np.isfinite(matrix.sum(axis=0)))
     if bad.size:
-        found = bad if names is None else np.array(names, dtype=object)[bad]
+        columns = bad if names is None else np.array(names, dtype=object)[bad]
         raise DataError(
             "finite values",
-            got=f"infinity, NaN or a sum that overflows in column {_listed(found)}",
+            got=f"infinity, NaN or a sum that overflows in column {_listed(columns)}",
             todo="Correct these values, or drop the column.",
         )

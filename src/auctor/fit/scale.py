@@ -17,25 +17,25 @@ from auctor.fit.targets import Rows
 
 
 def scaling_for(
-    given: LinearParameters, matrix: Any, weight: FloatArray | None = None
+    params: LinearParameters, matrix: Any, weight: FloatArray | None = None
 ) -> Scaling | None:
     """The scaling of the columns of a matrix before a fit; ``None`` for no scaling.
 
     Parameters
     ----------
-    given : LinearParameters
+    params : LinearParameters
         Its ``standardise`` decides. Without an intercept the columns are not centred.
     matrix : array or sparse matrix
         As `auctor.data.as_matrix` returns it.
     weight : (n,) array, optional
         Row weights.
     """
-    if not isinstance(given.standardise, str) and not given.standardise:
+    if not isinstance(params.standardise, str) and not params.standardise:
         return None
-    auto = isinstance(given.standardise, str)
-    if auto and _bounds_weights(given.penalty, matrix.shape[1]):
+    auto = isinstance(params.standardise, str)
+    if auto and _bounds_weights(params.penalty, matrix.shape[1]):
         return None
-    scaling = column_scaling(matrix, centre=bool(given.fit_intercept), weight=weight)
+    scaling = column_scaling(matrix, centre=bool(params.fit_intercept), weight=weight)
     return None if auto and looks_scaled(matrix, scaling) else scaling
 
 
@@ -48,14 +48,14 @@ def _bounds_weights(penalty: str | Penalty, d: int) -> bool:
     return bool((np.isfinite(bounds) & (bounds != 0.0)).any())
 
 
-def scaled_rows(given: LinearParameters, rows: Rows, *, in_place: bool = False) -> Rows:
+def scaled_rows(params: LinearParameters, rows: Rows, *, in_place: bool = False) -> Rows:
     """The rows with columns scaled by `scaling_for`; unchanged if they were scaled before.
 
     With ``in_place`` the matrix itself is scaled if it is writeable, otherwise a copy of it.
     """
     if rows.scaling is not None:
         return rows
-    scaling = scaling_for(given, rows.matrix, rows.weight)
+    scaling = scaling_for(params, rows.matrix, rows.weight)
     if scaling is None:
         return rows
     if in_place and writeable(rows.matrix):

@@ -64,11 +64,11 @@ class StrengthSearch:
 
     Parameters
     ----------
-    given : SearchParameters
+    params : SearchParameters
         Checked already.
     rows : Rows
     splits : sequence of (train, test) rows, optional
-        Folds; by default ``given.cv`` stratified ones.
+        Folds; by default ``params.cv`` stratified ones.
     judge : callable, optional
         Scores a model on rows, greater is better; by default the metric is used.
 
@@ -89,7 +89,7 @@ class StrengthSearch:
         Warnings for the user.
     """
 
-    given: SearchParameters
+    params: SearchParameters
     rows: Rows
     splits: Sequence[Split] | None = None
     judge: Judge | None = None
@@ -101,17 +101,17 @@ class StrengthSearch:
 
     def __post_init__(self) -> None:
         self.start = time.perf_counter()
-        given = self.given
-        raw, self.rows = self.rows, scaled_rows(given, self.rows)
-        self.penalty: Penalty = unit_penalty(given)
-        self.stated = given.strengths is not None or given.n_strengths is not None
-        self.names: tuple[str, ...] = (given.surrogate,)
+        params = self.params
+        raw, self.rows = self.rows, scaled_rows(params, self.rows)
+        self.penalty: Penalty = unit_penalty(params)
+        self.stated = params.strengths is not None or params.n_strengths is not None
+        self.names: tuple[str, ...] = (params.surrogate,)
         if not self.stated and self.rows.groups is None:
-            self.names = contestants(given.metric, given.surrogate)
-        seconds = math.inf if given.max_seconds is None else given.max_seconds
+            self.names = contestants(params.metric, params.surrogate)
+        seconds = math.inf if params.max_seconds is None else params.max_seconds
         end = self.start + SEARCH_SHARE * seconds
         self.scorer = FoldScorer(
-            given, self.rows, raw, splits=self.splits, judge=self.judge, end=end
+            params, self.rows, raw, splits=self.splits, judge=self.judge, end=end
         )
         self.curve = self._curve(self.names[0])
         self.strengths = self._candidates()
@@ -124,7 +124,7 @@ class StrengthSearch:
     @property
     def surrogate(self) -> str:
         """Name of the chosen surrogate."""
-        return default_surrogate(self.given.metric, self.curve.name)
+        return default_surrogate(self.params.metric, self.curve.name)
 
     def run(self, options: FitOptions | None = None) -> None:
         """Score strengths on folds, then fit to all rows.
@@ -146,7 +146,7 @@ class StrengthSearch:
                 )
             self._pick_best()
             self._warn_of_edge()
-            if self.given.refit:
+            if self.params.refit:
                 self.result = self._train()
         except KeyboardInterrupt:
             self._keep_best()
@@ -160,13 +160,13 @@ class StrengthSearch:
         folds = range(len(self.scorer.folds))
         if self.stated:
             points = len(folds) * self.strengths.size
-            budget = Budget(self.given.tol, self.given.max_iter, len(folds), points)
+            budget = Budget(self.params.tol, self.params.max_iter, len(folds), points)
             self.curve.add(folds, self.strengths.tolist(), budget)
             return
         rivals, first = len(self.names) - 1, self._first_folds()
         budget = Budget(
-            max(self.given.tol, SEARCH_TOL),
-            self.given.max_iter,
+            max(self.params.tol, SEARCH_TOL),
+            self.params.max_iter,
             planned=2 * len(folds) + rivals * RIVAL_FOLDS,
             # The coarse grid, a few strengths of every rival, the best of the grid on the other
             # folds, and two strengths beside the best.
@@ -201,16 +201,16 @@ class StrengthSearch:
                 break
         # The rule of one standard error needs all strengths; "best" only the leading ones.
         kept = curve.strengths.tolist()
-        if self.given.rule == "best":
+        if self.params.rule == "best":
             order = np.argsort(-np.nan_to_num(curve.means(), nan=-np.inf), kind="stable")
             kept = curve.strengths[order[:SURVIVORS]].tolist()
         for fold in later:
             curve.add([fold], kept, budget)
             kept = self._undecided(kept)
         # Half a step of the geometric grid on either side of the best.
-        found = float(curve.strengths[curve.best()])
-        neighbours = [found * math.sqrt(step), found / math.sqrt(step)]
-        curve.add(sorted(curve.table[found]), neighbours, budget)
+        centre = float(curve.strengths[curve.best()])
+        neighbours = [centre * math.sqrt(step), centre / math.sqrt(step)]
+        curve.add(sorted(curve.table[centre]), neighbours, budget)
 
     def _first_folds(self) -> int:
         """Number of folds for the coarse grid: more where the rarest class has few rows in each."""
@@ -220,7 +220,7 @@ class StrengthSearch:
 
     def _undecided(self, kept: list[float]) -> list[float]:
         """Those strengths whose mean is within `CLEAR_ERRORS` standard errors of the best."""
-        if self.given.rule != "best":
+        if self.params.rule != "best":
             return kept
         curve = self.curve
         scores, all_of = curve.scores(), curve.strengths.tolist()
@@ -234,15 +234,15 @@ class StrengthSearch:
 
     def _curve(self, name: str) -> ValidationCurve:
         """A curve without scores for the surrogate of this name."""
-        chosen = resolve_metric(self.given.metric, name)
-        return ValidationCurve(self.scorer, chosen, self.penalty, name)
+        goal = resolve_metric(self.params.metric, name)
+        return ValidationCurve(self.scorer, goal, self.penalty, name)
 
     def _candidates(self) -> FloatArray:
         """The strengths to try first, decreasing."""
-        given, rows, chosen = self.given, self.rows, self.curve.chosen
-        if given.strengths is not None:
-            return check_strengths(given.strengths)
-        data = rows.data(given.n_threads)
+        params, rows, goal = self.params, self.rows, self.curve.goal
+        if params.strengths is not None:
+            return check_strengths(params.strengths)
+        data = rows.data(params.n_threads)
         if self.penalty.smooth:
             # The mean squared norm of a row: the sum of the columns' mean squares.
             share = Target(np.empty(data.n_rows), rows.weight).share
@@ -250,14 +250,14 @@ class StrengthSearch:
             ratio, per_decade = SMOOTH_RATIO, 1.0
         else:
             # The smallest strength at which all weights of all classes are zero.
-            targets = targets_of(given.class_weight, rows, chosen)
-            intercept = bool(given.fit_intercept)
-            problems = class_problems(chosen, self.penalty, data, targets, intercept)
+            targets = targets_of(params.class_weight, rows, goal)
+            intercept = bool(params.fit_intercept)
+            problems = class_problems(goal, self.penalty, data, targets, intercept)
             top = max(map(strength_max, problems))
             ratio, per_decade = KINKED_RATIO, 2.0
         top = top if top > 0.0 else 1.0  # uninformative columns: any strength will do
-        ratio = given.ratio or ratio
-        count = given.n_strengths
+        ratio = params.ratio or ratio
+        count = params.n_strengths
         if count is None:
             count = max(3, 1 + round(-per_decade * math.log10(ratio)))
         return np.geomspace(top, top * ratio, count)
@@ -271,17 +271,17 @@ class StrengthSearch:
             self.scores = np.full((len(self.scorer.folds), self.strengths.size), np.nan)
             self.best_index = self.strengths.size // 2
             return
-        best = (curve.best if self.given.rule == "best" else curve.simplest)()
-        if self.given.rule == "best" and not self.stated:
+        best = (curve.best if self.params.rule == "best" else curve.simplest)()
+        if self.params.rule == "best" and not self.stated:
             best = curve.off_edge(best)
-        chosen = float(curve.strengths[best])
+        goal = float(curve.strengths[best])
         # Strengths that the user passed appear in the results even where they have no score.
         tried = set(curve.table) | (set(self.strengths.tolist()) if self.stated else set())
         scored = dict(zip(curve.strengths.tolist(), curve.scores().T, strict=True))
         self.strengths = np.array(sorted(tried, reverse=True))
         unknown = np.full(len(self.scorer.folds), np.nan)
         self.scores = np.column_stack([scored.get(s, unknown) for s in self.strengths.tolist()])
-        self.best_index = self.strengths.tolist().index(chosen)
+        self.best_index = self.strengths.tolist().index(goal)
 
     def _warn_of_edge(self) -> None:
         """Warn if the best strength is the first or last one tried and scores still rise there."""
@@ -289,7 +289,7 @@ class StrengthSearch:
         if self.strength not in curve.table:
             return
         at = curve.strengths.tolist().index(self.strength)
-        if self.given.rule != "best" or not curve.rising_edge(at):
+        if self.params.rule != "best" or not curve.rising_edge(at):
             return
         if at == 0 and not self.penalty.smooth and not self.stated:
             self.warnings.append(
@@ -314,19 +314,19 @@ class StrengthSearch:
     def _train(self) -> ClassifierResult:
         """Fit to all rows at the chosen strength, within the remaining time."""
         tell_stage("fit", 1, 1)
-        left = self.given.max_seconds
+        left = self.params.max_seconds
         if left is not None:
             left = max(self.start + left - time.perf_counter(), 0.0)
-        given = replace(
-            parameters_of(ClassifierParameters, self.given),
+        params = replace(
+            parameters_of(ClassifierParameters, self.params),
             penalty=self.penalty.with_strength(self.strength),
             surrogate=self.curve.name,
             l1_ratio=None,
             max_seconds=left,
         )
-        result = train_classifier(given, self.rows, replace(self.options, inner=True))
+        result = train_classifier(params, self.rows, replace(self.options, inner=True))
         # The model keeps the surrogate that the user passed, such as "auto".
-        return replace(result, model=replace(result.model, surrogate=self.given.surrogate))
+        return replace(result, model=replace(result.model, surrogate=self.params.surrogate))
 
     def _keep_best(self) -> None:
         """Keep a model of an interrupted search: that of a fold at the best strength."""
@@ -334,15 +334,15 @@ class StrengthSearch:
             self._pick_best()
         except DataError:
             return
-        found = self.curve.table.get(self.strength)
-        if not found:
+        by_fold = self.curve.table.get(self.strength)
+        if not by_fold:
             return
-        last = found[max(found)]
+        last = by_fold[max(by_fold)]
         solutions = to_data_units(self.rows.scaling, last.solutions)
         parts = *stacked(solutions), last.cut
         names = named(self.options.names)
-        model = model_from(self.given, self.rows, *parts, feature_names=names)
-        self.result = classifier_result(self.given, model, solutions, [])
+        model = model_from(self.params, self.rows, *parts, feature_names=names)
+        self.result = classifier_result(self.params, model, solutions, [])
 
     def _report(self) -> None:
         """Collect the warnings; add one if fits missed their tolerance."""

@@ -19,7 +19,7 @@ from auctor.core.watching import step_callback, tell_stage
 from auctor.data import Stacked
 from auctor.data.coerce import StoredData
 from auctor.fit.exact_metric import check_maximiser, maximise_exact
-from auctor.fit.metric import Chosen
+from auctor.fit.metric import Goal
 from auctor.fit.metric_parts import HasOffsets
 from auctor.fit.parameters import LinearParameters, generator
 from auctor.fit.registry import resolve_penalty
@@ -108,22 +108,22 @@ def _resumed(problem: Problem, w: FloatArray | None) -> FloatArray | None:
 
 
 def solve_classes(
-    given: LinearParameters,
+    params: LinearParameters,
     data: StoredData,
     targets: Sequence[Target],
-    chosen: Chosen,
+    goal: Goal,
     previous: Sequence[Solution | None] | None = None,
     resume: Resume | None = None,
 ) -> list[Solution]:
     """One solution per target; an interrupt before the last target raises KeyboardInterrupt."""
     starts = previous if previous and len(previous) == len(targets) else [None] * len(targets)
-    if chosen.joint(len(targets)):
+    if goal.joint(len(targets)):
         # One problem with the weights of all classes, such as multinomial logistic regression.
-        penalty = resolve_penalty(given.penalty, given.strength, given.l1_ratio)
-        problem = joint_problem(chosen, penalty, data, targets, bool(given.fit_intercept))
-        known = [last.coef for last in starts if last is not None and given.warm_start]
+        penalty = resolve_penalty(params.penalty, params.strength, params.l1_ratio)
+        problem = joint_problem(goal, penalty, data, targets, bool(params.fit_intercept))
+        known = [last.coef for last in starts if last is not None and params.warm_start]
         start = np.concatenate(known) if known else None
-        solution = solve(given, problem, start, resume=resume)
+        solution = solve(params, problem, start, resume=resume)
         return each_class(problem, solution)
     solutions: list[Solution] = []
     for target, last in zip(targets, starts, strict=True):
@@ -131,48 +131,48 @@ def solve_classes(
         if len(targets) > 1:
             tell_stage("class", len(solutions) + 1, len(targets))
         rows = data.with_target(target)
-        penalty = penalty_for(given, rows, chosen)
-        problem = Problem(chosen.loss, penalty, rows, fit_intercept=bool(given.fit_intercept))
-        start = start_from(given, last, chosen.loss)
-        if chosen.exact:
+        penalty = penalty_for(params, rows, goal)
+        problem = Problem(goal.loss, penalty, rows, fit_intercept=bool(params.fit_intercept))
+        start = start_from(params, last, goal.loss)
+        if goal.exact:
             # The surrogate's solution is the start of the search on the metric itself.
-            check_maximiser(given)
-            first = solve(replace(given, solver="auto"), problem, start, resume=resume)
-            solutions.append(maximise_exact(given, rows, chosen, first))
+            check_maximiser(params)
+            first = solve(replace(params, solver="auto"), problem, start, resume=resume)
+            solutions.append(maximise_exact(params, rows, goal, first))
             continue
-        role = role_of(given, rows, chosen)
-        solutions.append(solve(given, problem, start, role, resume))
+        role = role_of(params, rows, goal)
+        solutions.append(solve(params, problem, start, role, resume))
     return solutions
 
 
 def joint_problem(
-    chosen: Chosen,
+    goal: Goal,
     penalty: Penalty,
     data: StoredData,
     targets: Sequence[Target],
     fit_intercept: bool,
 ) -> Problem:
     """The joint problem of all classes, in which every row has a score for each class."""
-    assert chosen.several is not None
+    assert goal.several is not None
     k = len(targets)
     codes = np.argmax([target.y for target in targets], axis=0)
     target = one_hot(codes, k, targets[0].weight)
-    loss = chosen.several(k, fit_intercept)
+    loss = goal.several(k, fit_intercept)
     return Problem(loss, Repeated.of(penalty, k), Stacked(data, target, k), fit_intercept=False)
 
 
 def class_problems(
-    chosen: Chosen,
+    goal: Goal,
     penalty: Penalty,
     data: StoredData,
     targets: Sequence[Target],
     fit_intercept: bool,
 ) -> list[Problem]:
     """One problem for each target, or a list with the joint problem of all classes."""
-    if chosen.joint(len(targets)):
-        return [joint_problem(chosen, penalty, data, targets, fit_intercept)]
+    if goal.joint(len(targets)):
+        return [joint_problem(goal, penalty, data, targets, fit_intercept)]
     return [
-        Problem(chosen.loss, penalty, data.with_target(one), fit_intercept=fit_intercept)
+        Problem(goal.loss, penalty, data.with_target(one), fit_intercept=fit_intercept)
         for one in targets
     ]
 
@@ -221,44 +221,44 @@ def in_memory(data: Data) -> bool:
     return EVERYTHING.has(data)
 
 
-def penalty_for(given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
+def penalty_for(params: LinearParameters, data: StoredData, goal: Goal) -> Penalty:
     """The penalty of a problem.
 
     Where a class has fewer rows than columns, surrogates that depend on the sum of the two class
     covariances get at least the ridge of the Ledoit-Wolf shrinkage of that sum.
     """
-    penalty = resolve_penalty(given.penalty, given.strength, given.l1_ratio)
-    common = not objective_of(chosen.loss).ridge_is_variance
-    if common and _shrinks(given, data, chosen):
-        return L2(max(given.strength, shrinkage(data).strength))
+    penalty = resolve_penalty(params.penalty, params.strength, params.l1_ratio)
+    common = not objective_of(goal.loss).ridge_is_variance
+    if common and _shrinks(params, data, goal):
+        return L2(max(params.strength, shrinkage(data).strength))
     return penalty
 
 
-def role_of(given: LinearParameters, data: StoredData, chosen: Chosen) -> Role:
+def role_of(params: LinearParameters, data: StoredData, goal: Goal) -> Role:
     """Role of a class's problem in the decision table.
 
     Where a class has fewer rows than columns, each class covariance is shrunk separately
     (Ledoit-Wolf), because the expected error depends on both: a common ridge would shrink the
     covariance of the larger class too much.
     """
-    by_class = objective_of(chosen.loss).ridge_is_variance
-    shrunk = by_class and _shrinks(given, data, chosen)
+    by_class = objective_of(goal.loss).ridge_is_variance
+    shrunk = by_class and _shrinks(params, data, goal)
     return Role.SHRUNK if shrunk else Role.GIVEN
 
 
-def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
+def _shrinks(params: LinearParameters, data: StoredData, goal: Goal) -> bool:
     """Whether the surrogate is made of covariances and a class has fewer rows than columns."""
-    ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    if not chosen.shrinks or not ridge or not in_memory(data):
+    ridge = isinstance(params.penalty, str) and params.penalty == "l2"
+    if not goal.shrinks or not ridge or not in_memory(data):
         return False
     return fits(data) and outnumbered(data)
 
 
-def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> FloatArray | None:
+def start_from(params: LinearParameters, last: Solution | None, loss: Loss) -> FloatArray | None:
     """Start at the last solution under ``warm_start``, else ``None``."""
-    if not given.warm_start or last is None:
+    if not params.warm_start or last is None:
         return None
-    if loss.shift_invariant or not given.fit_intercept:
+    if loss.shift_invariant or not params.fit_intercept:
         return last.coef
     return np.append(last.coef, last.intercept)
 

@@ -73,7 +73,7 @@ def contest(
     budget : Budget
     shape : (rows, columns)
     """
-    kinked = not rival.chosen.loss.smooth
+    kinked = not rival.goal.loss.smooth
     if kinked:
         if shape[0] * (shape[1] + SORTING_COLUMNS) > KINKED_ENTRIES:
             return leader
@@ -92,13 +92,13 @@ def contest(
             first, [float(tried[at]) * (RIVAL_FACTORS[0] if at == 0 else RIVAL_FACTORS[-1])], budget
         )
     at = rival.off_edge(rival.best())
-    found = float(rival.strengths[at])
+    strength = float(rival.strengths[at])
     if rival.lead(at, scores)[0] <= 0.0:
         return leader
     # The rival leads there: compare both on all folds, each at its best strength.
     everywhere = range(len(rival.scorer.folds))
     leader.add(everywhere, [start], budget)
-    rival.add(everywhere, [found], budget)
-    at = rival.strengths.tolist().index(found)
+    rival.add(everywhere, [strength], budget)
+    at = rival.strengths.tolist().index(strength)
     scores = leader.scores()[:, leader.strengths.tolist().index(start)]
     return rival if rival.leads(at, scores) else leader

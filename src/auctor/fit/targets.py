@@ -13,7 +13,7 @@ from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.coerce import StoredData, check_weight, in_shards, stored
 from auctor.data.preparation import Scaling, n_stored
-from auctor.fit.metric import Chosen
+from auctor.fit.metric import Goal
 from auctor.metrics.grouped import group_codes
 
 #: Stored entries from which the rows of a fold are weighted, not copied: 80 MB of floats.
@@ -64,8 +64,8 @@ class Rows:
     @property
     def labels(self) -> Array:
         """The label of each row."""
-        found: Array = self.classes[self.codes]
-        return found
+        labels: Array = self.classes[self.codes]
+        return labels
 
     @property
     def large(self) -> bool:
@@ -139,21 +139,21 @@ def known_labels(labels: Array, classes: Array) -> Array:
     return labels
 
 
-def read_groups(groups: Any, chosen: Chosen, n: int) -> IntArray | None:
+def read_groups(groups: Any, goal: Goal, n: int) -> IntArray | None:
     """Group codes of the rows; raises if the loss cannot use groups."""
     if groups is None:
         return None
     codes = group_codes(groups, n)
     try:
-        if chosen.loss.coupling is Coupling.ROW:
+        if goal.loss.coupling is Coupling.ROW:
             raise DataError("no groups for a loss over rows", got="some")
         # Losses over sets of rows refuse groups themselves; a target of two rows tells.
         pair = np.array([1.0, -1.0])
-        chosen.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
+        goal.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
     except DataError as error:
         raise IncompatibleError(
             "a loss on pairs to use groups",
-            got=type(chosen.loss).__name__,
+            got=type(goal.loss).__name__,
             todo="Use {option}, or drop {option2}.",
             option=(Option("metric", "auc"), Option("groups", bare=True)),
         ) from error
@@ -179,9 +179,11 @@ def positive_code(
     """
     texts = [str(label).strip().lower() for label in classes.tolist()]
     if pos_label is not None:
-        given = [k for k, label in enumerate(classes.tolist()) if label == pos_label]
-        given = given or [k for k, label in enumerate(classes.tolist()) if str(label) == pos_label]
-        if classes.size != 2 or not given:
+        matches = [k for k, label in enumerate(classes.tolist()) if label == pos_label]
+        matches = matches or [
+            k for k, label in enumerate(classes.tolist()) if str(label) == pos_label
+        ]
+        if classes.size != 2 or not matches:
             two = classes.size == 2
             raise ParameterError(
                 f"the positive class to be one of {classes.tolist()}"
@@ -191,7 +193,7 @@ def positive_code(
                 todo="Correct {option}." if two else "Drop {option}, or the rows of the others.",
                 option=Option("pos_label", bare=True),
             )
-        return given[0]
+        return matches[0]
     if classes.size != 2:
         return 1
     for code, (mine, other) in enumerate((texts, texts[::-1])):
@@ -253,7 +255,7 @@ def _class_factors(class_weight: Any, classes: Array, size: FloatArray) -> Float
     return factor
 
 
-def targets_of(class_weight: Any, rows: Rows, chosen: Chosen) -> list[Target]:
+def targets_of(class_weight: Any, rows: Rows, goal: Goal) -> list[Target]:
     """Targets +1 and -1 of each class against the rest; one target for two classes.
 
     Weights are those of the rows and classes, with positives weighted as the metric demands.
@@ -262,9 +264,9 @@ def targets_of(class_weight: Any, rows: Rows, chosen: Chosen) -> list[Target]:
     targets = []
     for code in [rows.positive] if rows.classes.size == 2 else range(rows.classes.size):
         hit, mine = rows.codes == code, weight
-        if chosen.positive_weight is not None:
+        if goal.positive_weight is not None:
             mine = np.ones(hit.size) if weight is None else weight
             odds = float(mine[~hit].sum() / mine[hit].sum())
-            mine = np.where(hit, chosen.positive_weight(odds) * mine, mine)
+            mine = np.where(hit, goal.positive_weight(odds) * mine, mine)
         targets.append(Target(np.where(hit, 1.0, -1.0), mine, rows.groups))
     return targets

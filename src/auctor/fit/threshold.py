@@ -9,7 +9,7 @@ import numpy as np
 from auctor import metrics
 from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray, Target
-from auctor.fit.metric import Chosen, Cut, check_count, resolve_cut
+from auctor.fit.metric import Cut, Goal, check_count, resolve_cut
 from auctor.fit.parameters import ClassifierParameters, states_cut
 
 #: Threshold criteria that are sums of errors.
@@ -18,27 +18,27 @@ ERRORS = ("error", "balanced_error", "cost")
 COUNTS = ("top",)
 
 
-def cut_of(given: ClassifierParameters, chosen: Chosen) -> Cut | float | None:
+def cut_of(params: ClassifierParameters, goal: Goal) -> Cut | float | None:
     """The threshold rule, or the threshold itself: the user's, else that of the metric.
 
     Without an intercept the metric's rule is not used, and ``None`` means a threshold of 0.
     """
-    if states_cut(given):
-        return resolve_cut(given.threshold)
-    return chosen.cut if given.fit_intercept else None
+    if states_cut(params):
+        return resolve_cut(params.threshold)
+    return goal.cut if params.fit_intercept else None
 
 
-def check_cut(given: ClassifierParameters, chosen: Chosen, total: float) -> None:
+def check_cut(params: ClassifierParameters, goal: Goal, total: float) -> None:
     """Raise, before training, for a threshold rule that counts more rows than there are."""
-    cut = cut_of(given, chosen)
+    cut = cut_of(params, goal)
     if isinstance(cut, Cut) and cut.criterion in COUNTS:
         stated = Option("threshold", cut.criterion)
-        check_count(cut.value, stated if states_cut(given) else Option("metric", bare=True), total)
+        check_count(cut.value, stated if states_cut(params) else Option("metric", bare=True), total)
 
 
 def thresholds(
-    given: ClassifierParameters,
-    chosen: Chosen,
+    params: ClassifierParameters,
+    goal: Goal,
     scores: Callable[[], FloatArray],
     targets: Sequence[Target],
     weight: FloatArray | None,
@@ -47,8 +47,8 @@ def thresholds(
 
     Parameters
     ----------
-    given : ClassifierParameters
-    chosen : Chosen
+    params : ClassifierParameters
+    goal : Goal
     scores : callable
         Returns the scores (n, k) before any threshold; called only where a rule needs them.
     targets : sequence of k targets
@@ -56,7 +56,7 @@ def thresholds(
     weight : (n,) array, optional
         Sample weights, used by rules that count rows and by rules that the user passed.
     """
-    cut, stated = cut_of(given, chosen), states_cut(given)
+    cut, stated = cut_of(params, goal), states_cut(params)
     if isinstance(cut, Cut) and cut.criterion in ERRORS and len(targets) > 1 and not stated:
         cut = None
     if not isinstance(cut, Cut):
@@ -72,7 +72,7 @@ def thresholds(
     )
 
 
-def unweighted_cut(chosen: Chosen) -> Cut | None:
+def unweighted_cut(goal: Goal) -> Cut | None:
     """The threshold rule of a metric for rows without the class weights of the metric.
 
     auctor trains on "cost" by weighting positives, so that the threshold of least weighted error
@@ -84,12 +84,12 @@ def unweighted_cut(chosen: Chosen) -> Cut | None:
     >>> unweighted_cut(resolve_metric("cost(10)", "auto"))
     Cut(criterion='cost', value=10)
     """
-    if chosen.name == "cost" and chosen.positive_weight is not None:
-        return Cut("cost", chosen.positive_weight(1.0))
-    return chosen.cut
+    if goal.name == "cost" and goal.positive_weight is not None:
+        return Cut("cost", goal.positive_weight(1.0))
+    return goal.cut
 
 
-def unweighted_threshold(chosen: Chosen, hits: Array, scores: FloatArray) -> float:
+def unweighted_threshold(goal: Goal, hits: Array, scores: FloatArray) -> float:
     """The threshold on the scores of rows by the rule of `unweighted_cut`; 0 without a rule."""
-    cut = unweighted_cut(chosen)
+    cut = unweighted_cut(goal)
     return 0.0 if cut is None else float(metrics.best_threshold(hits, scores, *cut))

@@ -35,13 +35,13 @@ P = TypeVar("P", bound=LinearParameters)
 
 
 def train_model(
-    given: ClassifierParameters, rows: Rows, options: FitOptions | None = None
+    params: ClassifierParameters, rows: Rows, options: FitOptions | None = None
 ) -> ClassifierResult:
     """Fit the classifier that the parameters ask for: linear, with a search, or additive.
 
     Parameters
     ----------
-    given : ClassifierParameters, SearchParameters or AdditiveParameters
+    params : ClassifierParameters, SearchParameters or AdditiveParameters
         A search needs ``refit``; `choose_strength` does without.
     rows : Rows
         The model is for their original columns, also if they are scaled.
@@ -51,28 +51,28 @@ def train_model(
     -----
     An interrupt returns the best model so far. It is raised where there is none yet.
     """
-    check_params(given)
-    result: ClassifierResult = kind_for(given).train(given, rows, options or FitOptions())
+    check_params(params)
+    result: ClassifierResult = kind_for(params).train(params, rows, options or FitOptions())
     return result
 
 
 def choose_strength(
-    given: SearchParameters, rows: Rows, options: FitOptions | None = None
+    params: SearchParameters, rows: Rows, options: FitOptions | None = None
 ) -> FitResult[SearchParameters, LinearModel | None]:
     """Pick the strength by cross-validation; then fit to all rows if ``refit`` says so.
 
     Parameters are those of `train_model`.
     """
-    check_params(given)
-    return _searched(given, rows, options or FitOptions())
+    check_params(params)
+    return _searched(params, rows, options or FitOptions())
 
 
 def train_regression(
-    given: RegressorParameters, matrix: Any, target: Target, options: FitOptions
+    params: RegressorParameters, matrix: Any, target: Target, options: FitOptions
 ) -> RegressorResult:
     """Fit the regression that the parameters ask for: linear or additive."""
-    check_params(given)
-    result: RegressorResult = kind_for(given).train(given, matrix, target, options)
+    check_params(params)
+    result: RegressorResult = kind_for(params).train(params, matrix, target, options)
     return result
 
 
@@ -80,10 +80,10 @@ def train_regression(
 
 
 def _searched(
-    given: SearchParameters, rows: Rows, options: FitOptions
+    params: SearchParameters, rows: Rows, options: FitOptions
 ) -> FitResult[SearchParameters, LinearModel | None]:
     """Pick the strength by cross-validation, then fit to all rows."""
-    shares = for_parts(given, rows.total)
+    shares = for_parts(params, rows.total)
     search = StrengthSearch(shares, rows, options.splits, options.judge)
     complete = True
     try:
@@ -93,14 +93,16 @@ def _searched(
             raise
         complete = False
     warned = search.warnings if complete else []
-    found: FitResult[SearchParameters, LinearModel | None] = FitResult(given, None, warnings=warned)
+    result: FitResult[SearchParameters, LinearModel | None] = FitResult(
+        params, None, warnings=warned
+    )
     if search.result is not None:
-        found = classifier_result(given, search.result.model, search.result.solutions, warned)
+        result = classifier_result(params, search.result.model, search.result.solutions, warned)
     choice = StrengthChoice(
         search.strengths, search.scores, search.best_index, search.surrogate, complete
     )
-    stopped = found.interrupted or not complete
-    return replace(found, search=choice, strength=search.strength, interrupted=stopped)
+    stopped = result.interrupted or not complete
+    return replace(result, search=choice, strength=search.strength, interrupted=stopped)
 
 
 # --- kinds of models ------------------------------------------------------------------------------
@@ -117,15 +119,15 @@ class ModelKind:
     #: Whether rows may have missing values.
     keeps_missing: ClassVar[bool] = False
 
-    def scaled(self, given: P, scale: bool | None) -> P:
+    def scaled(self, params: P, scale: bool | None) -> P:
         """The parameters with ``standardise=scale``; unchanged for ``None``."""
-        return given if scale is None else replace(given, standardise=scale)
+        return params if scale is None else replace(params, standardise=scale)
 
     def read_rows(self, X: Any) -> Any:
         """Rows as a matrix to which the model can be fitted."""
         return as_matrix(X)
 
-    def columns_of_fit(self, given: Any, train: Any, X: Any) -> Any:
+    def columns_of_fit(self, params: Any, train: Any, X: Any) -> Any:
         """Rows X with the columns that the solver has in a fit to the rows ``train``, unscaled."""
         return self.read_rows(X)
 
@@ -141,8 +143,8 @@ _HOMES = ("auctor.fit.train_model", "auctor.additive.kinds")
 @cache
 def kinds() -> dict[str, ModelKind]:
     """Every kind of model by the name of its estimator, which files have, too."""
-    found = (part for home in _HOMES for part in vars(import_module(home)).values())
-    return {kind.parameters.estimator_name: kind for kind in found if isinstance(kind, ModelKind)}
+    parts = (part for home in _HOMES for part in vars(import_module(home)).values())
+    return {kind.parameters.estimator_name: kind for kind in parts if isinstance(kind, ModelKind)}
 
 
 def kind_for(params: LinearParameters) -> ModelKind:
@@ -158,6 +160,6 @@ def kind_for(params: LinearParameters) -> ModelKind:
     return kind
 
 
-def check_params(given: LinearParameters) -> None:
+def check_params(params: LinearParameters) -> None:
     """Raise `ParameterError` for parameters with which no model can be fitted."""
-    kind_for(given).check(given)
+    kind_for(params).check(params)

@@ -14,7 +14,7 @@ from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import FloatArray
 from auctor.core.watching import tell_plan, tell_stage
 from auctor.fit.fold_scores import FoldModel, FoldScorer, OutOfTimeError
-from auctor.fit.metric import Chosen
+from auctor.fit.metric import Goal
 
 #: Mean scores that differ by less than this, relative or absolute, count as equal.
 EQUAL = 1e-12
@@ -64,7 +64,7 @@ class ValidationCurve:
     Parameters
     ----------
     scorer : FoldScorer
-    chosen : Chosen
+    goal : Goal
         The metric with the surrogate.
     penalty : Penalty
         With a strength of one.
@@ -75,7 +75,7 @@ class ValidationCurve:
     """
 
     scorer: FoldScorer
-    chosen: Chosen
+    goal: Goal
     penalty: Penalty
     name: str = "auto"
     table: dict[float, dict[int, FoldModel]] = field(default_factory=dict)
@@ -93,22 +93,22 @@ class ValidationCurve:
             budget.step(len(new))
             # One path per fold, from the largest strength down.
             start, own = self._start(fold, new[0])
-            found = self.scorer.score(
+            models = self.scorer.score(
                 fold,
-                self.chosen,
+                self.goal,
                 self.penalty,
                 np.array(new),
                 tol=budget.tol if own else OTHER_FOLD_TOL * budget.tol,
                 max_iter=budget.max_iter,
                 start=start,
             )
-            last = found[-1].solutions[-1].status if found else Status.CONVERGED
+            last = models[-1].solutions[-1].status if models else Status.CONVERGED
             # A path that is too short was ended, unless the metric was undefined (a NaN score).
             ended = last is Status.INTERRUPTED or (
-                len(found) < len(new) and not np.isnan(found[-1].score)
+                len(models) < len(new) and not np.isnan(models[-1].score)
             )
             if not ended or not any(self.table.get(s) for s in new):
-                for strength, one in zip(new, found, strict=False):
+                for strength, one in zip(new, models, strict=False):
                     self.table.setdefault(strength, {})[fold] = one
             if ended and (last is Status.INTERRUPTED or np.isinf(self.scorer.end)):
                 raise KeyboardInterrupt
@@ -130,7 +130,7 @@ class ValidationCurve:
         own = [self.table[s][fold] for s in near if fold in self.table[s]]
         if own:
             return own[0].solutions, True
-        if not near or strength >= max(near) or not self.chosen.loss.smooth:
+        if not near or strength >= max(near) or not self.goal.loss.smooth:
             return (), True
         return next(iter(self.table[near[0]].values())).solutions, False
 
@@ -144,11 +144,11 @@ class ValidationCurve:
 
         ``second`` asks for the scores that break ties, the average precision.
         """
-        found = np.full((len(self.scorer.folds), len(self.table)), np.nan)
+        table = np.full((len(self.scorer.folds), len(self.table)), np.nan)
         for k, strength in enumerate(self.strengths.tolist()):
             for fold, one in self.table[strength].items():
-                found[fold, k] = one.second if second else one.score
-        return found
+                table[fold, k] = one.second if second else one.score
+        return table
 
     def means(self, *, second: bool = False) -> FloatArray:
         """Mean scores by strength; NaN where another strength was scored on more folds."""

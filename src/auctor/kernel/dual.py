@@ -198,11 +198,11 @@ def _select(
     falls = np.where(beta > dual.low, -slope, -np.inf)
     rises[kept] = falls[kept] = -np.inf
     half = max(1, (size - kept.size) // 2)
-    chosen = []
+    goal = []
     for rate, least in ((rises, lower), (falls, -upper)):
         best = rate.argpartition(-half)[-half:] if half < rate.size else np.arange(rate.size)
-        chosen.append(best[rate[best] > least])
-    return np.concatenate((kept, np.union1d(*chosen)))
+        goal.append(best[rate[best] > least])
+    return np.concatenate((kept, np.union1d(*goal)))
 
 
 def _block_matrix(

@@ -152,17 +152,17 @@ def regression(y: FloatArray, caps: FloatArray, epsilon: float, shift: float) ->
     )
 
 
-def solve_dual(points: Points, dual: Dual, given: KernelParameters) -> DualSolution:
+def solve_dual(points: Points, dual: Dual, params: KernelParameters) -> DualSolution:
     """Solve the dual: with the whole matrix if there are few variables, otherwise on blocks."""
     with quiet_blas():
         if dual.target.size <= EXACT_SIZE:
-            tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), given.tol)
-            found = solve_matrix(whole_matrix(points), dual, tol, EXACT_ROUNDS)
-            if found.violation <= given.tol:
-                return replace(found, converged=True)
-        threads = available_threads(given.n_threads)
-        cache = RowCache(points, given.cache_bytes, threads)
-        return solve_blocks(cache, dual, given.tol, given.max_iter)
+            tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), params.tol)
+            solution = solve_matrix(whole_matrix(points), dual, tol, EXACT_ROUNDS)
+            if solution.violation <= params.tol:
+                return replace(solution, converged=True)
+        threads = available_threads(params.n_threads)
+        cache = RowCache(points, params.cache_bytes, threads)
+        return solve_blocks(cache, dual, params.tol, params.max_iter)
 
 
 def solve_ridge(points: Points, y: FloatArray, caps: FloatArray) -> tuple[FloatArray, float, float]:

@@ -38,37 +38,37 @@ class KernelParameters:
 
 #: Kernel functions by name, for a given width; None means that the matrix holds kernel values.
 KERNELS: dict[str, Callable[[KernelParameters, float], KernelFunction | None]] = {
-    "linear": lambda given, gamma: Linear(),
-    "poly": lambda given, gamma: Polynomial(gamma, given.degree, given.coef0),
-    "rbf": lambda given, gamma: Rbf(gamma),
-    "precomputed": lambda given, gamma: None,
+    "linear": lambda params, gamma: Linear(),
+    "poly": lambda params, gamma: Polynomial(gamma, params.degree, params.coef0),
+    "rbf": lambda params, gamma: Rbf(gamma),
+    "precomputed": lambda params, gamma: None,
 }
 
 
-def check_kernel(given: KernelParameters) -> None:
+def check_kernel(params: KernelParameters) -> None:
     """Raise `ParameterError` for invalid values of the parameters that every machine has."""
-    if not callable(given.kernel):
-        check_choice("kernel", given.kernel, tuple(KERNELS))
-    if given.strength is not None and given.C is not None:
+    if not callable(params.kernel):
+        check_choice("kernel", params.kernel, tuple(KERNELS))
+    if params.strength is not None and params.C is not None:
         raise ParameterError(
             "one of {option} and {option2}, which are two words for one number",
             got="both",
             todo="Drop one.",
             option=("strength", "C"),
         )
-    if given.strength is not None:
-        check_real("strength", given.strength, low=0.0, open_low=True, high=LARGEST)
-    if given.C is not None:
-        check_real("C", given.C, low=0.0, open_low=True, high=LARGEST)
-    if isinstance(given.gamma, str):
-        check_choice("gamma", given.gamma, ("scale", "auto"))
+    if params.strength is not None:
+        check_real("strength", params.strength, low=0.0, open_low=True, high=LARGEST)
+    if params.C is not None:
+        check_real("C", params.C, low=0.0, open_low=True, high=LARGEST)
+    if isinstance(params.gamma, str):
+        check_choice("gamma", params.gamma, ("scale", "auto"))
     else:
-        check_real("gamma", given.gamma, low=0.0, open_low=True)
-    check_int("degree", given.degree, low=1)
-    check_real("coef0", given.coef0, low=0.0)
-    check_real("tol", given.tol, low=0.0, open_low=True)
-    check_int("max_iter", given.max_iter, low=1)
-    check_int("cache_bytes", given.cache_bytes, low=1)
+        check_real("gamma", params.gamma, low=0.0, open_low=True)
+    check_int("degree", params.degree, low=1)
+    check_real("coef0", params.coef0, low=0.0)
+    check_real("tol", params.tol, low=0.0, open_low=True)
+    check_int("max_iter", params.max_iter, low=1)
+    check_int("cache_bytes", params.cache_bytes, low=1)
 
 
 def loss_weight(params: KernelParameters, total: float) -> float:

@@ -96,8 +96,8 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         target = Target(
             read_numbers(y, n, classifier="KernelClassifier"), read_weight(sample_weight, n)
         )
-        given = parameters_of(KernelRegressorParameters, self)
-        trained = train_kernel_regressor(given, matrix, target)
+        params = parameters_of(KernelRegressorParameters, self)
+        trained = train_kernel_regressor(params, matrix, target)
         self._keep(trained)
         issue_warnings(trained.warnings)
         return self

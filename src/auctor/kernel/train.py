@@ -101,111 +101,111 @@ class TrainedKernel:
     warnings: list[Warning] = field(default_factory=list)
 
 
-def check_kernel_classifier(given: KernelClassifierParameters) -> None:
+def check_kernel_classifier(params: KernelClassifierParameters) -> None:
     """Raise `ParameterError` for invalid parameters of a classifier."""
-    check_kernel(given)
-    check_choice("multiclass", given.multiclass, ("ovo", "ovr"))
-    if given.calibrate is not None:
-        check_choice("calibrate", given.calibrate, tuple(KINDS))
-    if resolve_metric(given.metric, "auto").by_level:
+    check_kernel(params)
+    check_choice("multiclass", params.multiclass, ("ovo", "ovr"))
+    if params.calibrate is not None:
+        check_choice("calibrate", params.calibrate, tuple(KINDS))
+    if resolve_metric(params.metric, "auto").by_level:
         raise ParameterError(
             "a {option} of labels or of a ranking: the scores of a kernel machine are no log-odds",
-            got=repr(given.metric),
+            got=repr(params.metric),
             todo="Pass another one, and measure the probabilities of {option2}.",
             option=("metric", Option("calibrate", "sigmoid")),
         )
 
 
-def check_kernel_regressor(given: KernelRegressorParameters) -> None:
+def check_kernel_regressor(params: KernelRegressorParameters) -> None:
     """Raise `ParameterError` for invalid parameters of a regressor."""
-    check_kernel(given)
-    check_choice("loss", given.loss, ("epsilon_insensitive", "squared"))
-    check_real("epsilon", given.epsilon, low=0.0)
-    check_real("shift", given.shift)
-    if given.loss == "squared" and given.shift != 0.0:
+    check_kernel(params)
+    check_choice("loss", params.loss, ("epsilon_insensitive", "squared"))
+    check_real("epsilon", params.epsilon, low=0.0)
+    check_real("shift", params.shift)
+    if params.loss == "squared" and params.shift != 0.0:
         raise ParameterError(
             "the epsilon-insensitive loss for a shift",
-            got=f"shift={given.shift:g} with the squared loss",
+            got=f"shift={params.shift:g} with the squared loss",
             todo="Use {option}, or add the shift to y.",
             option=Option("loss", "epsilon_insensitive"),
         )
 
 
-def train_kernel_classifier(given: KernelClassifierParameters, rows: Rows) -> TrainedKernel:
+def train_kernel_classifier(params: KernelClassifierParameters, rows: Rows) -> TrainedKernel:
     """Fit a support vector machine for each pair of classes, or each class against the rest.
 
     Parameters
     ----------
-    given : KernelClassifierParameters
+    params : KernelClassifierParameters
         Checked already.
     rows : Rows
         With a C-contiguous array, a CSR matrix, or the kernel values of a precomputed kernel.
     """
-    weight = row_weight(given.class_weight, rows)
-    training = _training_points(given, rows.matrix, rows.weight, weight)
+    weight = row_weight(params.class_weight, rows)
+    training = _training_points(params, rows.matrix, rows.weight, weight)
     codes = rows.codes[training.kept]
-    pairs = ClassPairs(rows.classes.size, given.multiclass)
-    model, support, found = _solve_pairs(given, pairs, training.points, codes, training.caps)
-    chosen = resolve_metric(given.metric, "auto")
-    cut = unweighted_cut(chosen) if pairs.n_classes == 2 and chosen.name != ERROR else None
+    pairs = ClassPairs(rows.classes.size, params.multiclass)
+    model, support, solved = _solve_pairs(params, pairs, training.points, codes, training.caps)
+    goal = resolve_metric(params.metric, "auto")
+    cut = unweighted_cut(goal) if pairs.n_classes == 2 and goal.name != ERROR else None
     # Training scores of a flexible kernel are too good: both take scores of held-out rows.
     held_out = None
-    if given.calibrate is not None or cut is not None:
-        held_out = _held_out(given, pairs, training, codes)
+    if params.calibrate is not None or cut is not None:
+        held_out = _held_out(params, pairs, training, codes)
     calibrators, threshold = None, 0.0
-    if given.calibrate is not None and held_out is not None:
+    if params.calibrate is not None and held_out is not None:
         hits = [codes == code for code in pairs.scored]
         weight = training.caps / training.loss_weight
-        calibrators = fit_calibrators(str(given.calibrate), held_out, hits, weight)
+        calibrators = fit_calibrators(str(params.calibrate), held_out, hits, weight)
     if cut is not None and held_out is not None:
         y = np.where(codes == rows.positive, 1.0, -1.0)
         own = None if rows.weight is None else rows.weight[training.kept]
         scores = rows.sign * held_out[:, 0]
         threshold = rows.sign * metrics.best_threshold(y, scores, *cut, weight=own)
-    solutions = [one for one, _ in found]
+    solutions = [one for one, _ in solved]
     return TrainedKernel(
         model,
         training.kept[support],
         training.gamma,
-        max(gap for _, gap in found),
+        max(gap for _, gap in solved),
         solutions,
         calibrators,
         threshold,
-        _unconverged(given, solutions),
+        _unconverged(params, solutions),
     )
 
 
 def train_kernel_regressor(
-    given: KernelRegressorParameters, matrix: Any, target: Target
+    params: KernelRegressorParameters, matrix: Any, target: Target
 ) -> TrainedKernel:
     """Fit support vector regression or, for the squared loss, kernel ridge regression.
 
     The matrix is as in `train_kernel_classifier`; the parameters were checked already.
     """
-    training = _training_points(given, matrix, target.weight, target.weight)
+    training = _training_points(params, matrix, target.weight, target.weight)
     points, caps = training.points, training.caps
     y = target.y[training.kept]
     solutions: list[DualSolution] = []
-    if given.loss == "squared":  # a linear system instead of a dual with bounds
+    if params.loss == "squared":  # a linear system instead of a dual with bounds
         beta, intercept, gap = solve_ridge(points, y, caps)
     else:
-        one = solve_dual(points, regression(y, caps, given.epsilon, given.shift), given)
+        one = solve_dual(points, regression(y, caps, params.epsilon, params.shift), params)
         # Each row has two dual variables, one for either side of the tube.
         beta, intercept, gap = one.beta[: y.size] + one.beta[y.size :], one.intercept, one.gap
         solutions = [one]
-    model, support = combine(points, [(np.arange(y.size), beta)], [intercept], given.n_threads)
+    model, support = combine(points, [(np.arange(y.size), beta)], [intercept], params.n_threads)
     return TrainedKernel(
         model,
         training.kept[support],
         training.gamma,
         gap / float(caps.sum()),
         solutions,
-        warnings=_unconverged(given, solutions),
+        warnings=_unconverged(params, solutions),
     )
 
 
 def stored_model(
-    given: KernelParameters,
+    params: KernelParameters,
     matrix: Any,
     support: IntArray,
     coef: FloatArray,
@@ -218,7 +218,7 @@ def stored_model(
 
     Parameters
     ----------
-    given : KernelParameters
+    params : KernelParameters
         The kernel is a name.
     matrix : array or CSR matrix
         The support vectors; for a precomputed kernel an array without rows that has the columns of
@@ -232,13 +232,13 @@ def stored_model(
     double : bool
         Whether products are computed in float64 rather than float32.
     """
-    kernel = KERNELS[given.kernel](given, gamma) if isinstance(given.kernel, str) else None
+    kernel = KERNELS[params.kernel](params, gamma) if isinstance(params.kernel, str) else None
     points: Points
     if kernel is None:
         points = GivenPoints(matrix, support)
     else:
         points = ProductPoints(matrix, kernel, np.float64 if double else np.float32)
-    return KernelModel(points, coef, intercept, given.n_threads)
+    return KernelModel(points, coef, intercept, params.n_threads)
 
 
 # --- parts of a fit ---------------------------------------------------------------------------
@@ -256,21 +256,21 @@ class _Training:
 
 
 def _training_points(
-    given: KernelParameters,
+    params: KernelParameters,
     matrix: Any,
     sample_weight: FloatArray | None,
     weight: FloatArray | None,
 ) -> _Training:
     """The rows that take part in a fit; ``weight`` is the row weight times the class weight."""
     n = matrix.shape[0]
-    C = loss_weight(given, float(n) if weight is None else float(weight.sum()))
+    C = loss_weight(params, float(n) if weight is None else float(weight.sum()))
     caps = np.full(n, C) if weight is None else C * weight
     kept = np.flatnonzero(caps)  # rows of weight zero take no part
-    gamma = kernel_width(given.gamma, matrix, sample_weight)
-    kernel: Any = given.kernel
+    gamma = kernel_width(params.gamma, matrix, sample_weight)
+    kernel: Any = params.kernel
     if isinstance(kernel, str):
-        kernel = KERNELS[kernel](given, gamma)
-    points = make_points(matrix, kernel, given.tol)
+        kernel = KERNELS[kernel](params, gamma)
+    points = make_points(matrix, kernel, params.tol)
     check_definite(points)
     if kept.size < points.size:
         points = points.only(kept)
@@ -278,14 +278,14 @@ def _training_points(
 
 
 def _solve_pairs(
-    given: KernelClassifierParameters,
+    params: KernelClassifierParameters,
     pairs: ClassPairs,
     points: Points,
     codes: IntArray,
     caps: FloatArray,
 ) -> tuple[KernelModel, IntArray, list[tuple[DualSolution, float]]]:
     """Solve every score function: the joint model, its support, solutions with their gaps."""
-    parts, found = [], []
+    parts, solved = [], []
     for positive, negative in pairs.pairs:
         if negative == REST:
             index = np.arange(codes.size)
@@ -294,15 +294,15 @@ def _solve_pairs(
         mine = points if index.size == points.size else points.only(index)
         # A binary problem on the rows of the two sides, with its gap per unit of loss.
         dual = classification(np.where(codes[index] == positive, 1.0, -1.0), caps[index])
-        one = solve_dual(mine, dual, given)
+        one = solve_dual(mine, dual, params)
         parts.append((index, one.beta))
-        found.append((one, one.gap / float(caps[index].sum())))
-    intercepts = [one.intercept for one, _ in found]
-    return *combine(points, parts, intercepts, given.n_threads), found
+        solved.append((one, one.gap / float(caps[index].sum())))
+    intercepts = [one.intercept for one, _ in solved]
+    return *combine(points, parts, intercepts, params.n_threads), solved
 
 
 def _held_out(
-    given: KernelClassifierParameters,
+    params: KernelClassifierParameters,
     pairs: ClassPairs,
     training: _Training,
     codes: IntArray,
@@ -314,20 +314,20 @@ def _held_out(
             "two rows of every class for {option}, which take held-out rows",
             got="a class with one",
             todo="Drop it, or that class.",
-            option="calibrate" if given.calibrate else "metric",
+            option="calibrate" if params.calibrate else "metric",
         )
     # The kernel of the training rows is used again: a fold is a subset of its points.
     points, caps = training.points, training.caps
     scores = np.empty((codes.size, len(pairs.scored)))
-    seed = 0 if given.random_state is None else given.random_state
+    seed = 0 if params.random_state is None else params.random_state
     for train, test in stratified_folds(codes, count, seed):
         part = points.only(train)
-        model, _, _ = _solve_pairs(given, pairs, part, codes[train], caps[train])
+        model, _, _ = _solve_pairs(params, pairs, part, codes[train], caps[train])
         scores[test] = pairs.scores(model.scores(points.rows(test)))
     return scores
 
 
-def _unconverged(given: KernelParameters, solutions: Sequence[DualSolution]) -> list[Warning]:
+def _unconverged(params: KernelParameters, solutions: Sequence[DualSolution]) -> list[Warning]:
     """A warning if solves missed the tolerance, with their largest violation."""
     late = [one for one in solutions if not one.converged]
     if not late:
@@ -335,8 +335,8 @@ def _unconverged(given: KernelParameters, solutions: Sequence[DualSolution]) -> 
     worst = max(one.violation for one in late)
     return [
         ConvergenceWarning(
-            does=f"stopped after {given.max_iter} blocks: the optimality conditions are "
-            f"violated by {worst:.3g}, the tolerance is {given.tol:.3g}",
+            does=f"stopped after {params.max_iter} blocks: the optimality conditions are "
+            f"violated by {worst:.3g}, the tolerance is {params.tol:.3g}",
             todo="Increase {option} or {option2}, or scale the columns.",
             option=(Option("max_iter", bare=True), Option("tol", bare=True)),
         )

@@ -312,7 +312,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
         """The checked training rows."""
-        chosen = resolve_metric(self.metric, self.surrogate)
+        goal = resolve_metric(self.metric, self.surrogate)
         X, y = as_shards(X, y)
         matrix = self._read(X, reset=True)
         if y is None and in_shards(matrix):  # shards have their own labels and weights
@@ -321,7 +321,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = matrix.shape[0]
         labels = read_labels(y, n, regressor="LinearRegressor")
         weight = read_weight(sample_weight, n)
-        by_query = read_groups(groups, chosen, n)
+        by_query = read_groups(groups, goal, n)
         classes, codes = encode(labels, weight)
         positive = positive_code(classes, codes, pos_label=self.pos_label, weight=weight)
         return Rows(matrix, classes, codes, weight, by_query, positive)

@@ -13,12 +13,12 @@ class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore
     """A fit stopped before its tolerance; caught as auctor's or scikit-learn's warning."""
 
 
-def issue_warnings(found: Iterable[Warning]) -> None:
+def issue_warnings(warned: Iterable[Warning]) -> None:
     """Issue warnings that point at the line that called `fit`; only `fit` may call this.
 
     A warning on convergence can also be caught as scikit-learn's ConvergenceWarning.
     """
-    for warning in found:
+    for warning in warned:
         if isinstance(warning, ConvergenceWarning):
             warning = warning.of_kind(FitWarning)
         warn(warning)

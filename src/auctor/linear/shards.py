@@ -71,20 +71,20 @@ def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
     return by_text[text]
 
 
-def shard_checkpoint(path: AnyPath, given: ClassifierParameters, data: Sharded) -> Checkpoint:
+def shard_checkpoint(path: AnyPath, params: ClassifierParameters, data: Sharded) -> Checkpoint:
     """A checkpoint of a fit, which is resumed only for the same rows and the same problem."""
-    parameters = {name: getattr(given, name) for name in (*PROBLEM, *FREE)}
+    parameters = {name: getattr(params, name) for name in (*PROBLEM, *FREE)}
     return Checkpoint(path, data.fingerprint(), parameters)
 
 
 def train_shards(
-    given: ClassifierParameters, data: Sharded, checkpoint: Checkpoint | None = None
+    params: ClassifierParameters, data: Sharded, checkpoint: Checkpoint | None = None
 ) -> ClassifierResult:
     """Fit a classifier to the rows of shards, with their own labels and weights.
 
     Parameters
     ----------
-    given : ClassifierParameters
+    params : ClassifierParameters
         From `shard_parameters`.
     data : Sharded
         From `auctor.data.open_shards`, for example.
@@ -93,11 +93,11 @@ def train_shards(
     """
     weight = data.target.weight
     classes, codes = encode(data.row_labels(), weight)
-    positive = positive_code(classes, codes, pos_label=given.pos_label, weight=weight)
+    positive = positive_code(classes, codes, pos_label=params.pos_label, weight=weight)
     rows = Rows(data, classes, codes, weight, positive=positive)
     saving: AbstractContextManager[object] = nullcontext()
     if checkpoint is not None:
         saving = checkpoint.keeping()
     with saving:
         names = None if data.names is None else tuple(map(str, data.names))
-        return train_model(given, rows, FitOptions(names=names, resume=checkpoint))
+        return train_model(params, rows, FitOptions(names=names, resume=checkpoint))

@@ -309,8 +309,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         matrix = self.encode(X)
-        found: FloatArray = self.model_.predict_proba(matrix)
-        return found
+        shares: FloatArray = self.model_.predict_proba(matrix)
+        return shares
 
     @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
