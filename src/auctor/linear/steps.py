@@ -17,6 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Sta
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.errors import ParameterError
+from auctor.data.coerce import LARGEST
 
 #: Scalers by class name, with their fitted attributes.
 SCALERS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
@@ -128,8 +129,8 @@ def pipeline(steps: list[tuple[str, Any]]) -> Pipeline:
                 warnings.simplefilter("ignore")
                 rows = step.transform(_row(step))
             width = rows.shape[1]
-    if width is not None and np.isnan(rows.sum()):
-        raise ValueError("steps that give no finite numbers")
+    if width is not None and not abs(rows).max() < LARGEST:
+        raise ValueError("steps that give no finite numbers, or too large ones")
     return Pipeline(steps)
 
 
