@@ -386,10 +386,7 @@ def _by_column(what: str, given: Any) -> Mapping[Any, Any]:
         return {}
     if not isinstance(given, Mapping):
         raise ParameterError(
-            "{option} to be a dict from columns",
-            got=repr(given),
-            todo="Pass a dict.",
-            option=what,
+            "{option} to be a dict from columns", got=repr(given), todo="Pass a dict.", option=what
         )
     return given
 

@@ -283,9 +283,7 @@ class Content:
             )
         if not any(hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_")):
             raise ParameterError(
-                "a fitted model",
-                got=f"{name} that is not fitted",
-                todo="Call fit first.",
+                "a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
             )
         if name in kinds():
             from auctor.linear.from_model import as_result
@@ -390,9 +388,7 @@ class Content:
         if isinstance(self.model, SavedLearner):
             return self.model.model()
         raise ParameterError(
-            "a linear or additive model",
-            got=self.name,
-            todo="Use it in Python, with auctor.load.",
+            "a linear or additive model", got=self.name, todo="Use it in Python, with auctor.load."
         )
 
 
