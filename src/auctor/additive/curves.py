@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from auctor.additive.bins import Bins, read_values
 from auctor.additive.columns import LevelBins
 from auctor.additive.model import curve_of
+from auctor.additive.text import coded, with_labels
 from auctor.core.errors import DataError, speaks
 from auctor.core.types import FloatArray, IntArray
 from auctor.linear.base import OfFit, OfModel, check_columns, column_names
@@ -18,6 +19,7 @@ class CurveEstimator:
     """What `AdditiveClassifier` and `AdditiveRegressor` have in common: curves, bands, parts."""
 
     model_: Any
+    _labels: dict[int, list[str]]
 
     bins_ = OfModel[Bins](lambda model: model.bins)
     signs_ = OfModel[IntArray](lambda model: model.signs)
@@ -38,7 +40,10 @@ class CurveEstimator:
         """The matrix of X, in which values may be missing; checked against `fit`."""
         if not reset:
             check_is_fitted(self)
-        matrix = read_values(X)
+            matrix = read_values(coded(X, self.bins_))
+        else:
+            numbers, self._labels = with_labels(X)
+            matrix = read_values(numbers)
         check_columns(self, X if hasattr(X, "shape") else matrix, reset=reset)
         return matrix
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from auctor.additive.curves import CurveEstimator
 from auctor.additive.model import AdditiveModel
+from auctor.additive.offset import read_offset
 from auctor.additive.parameters import (
     AdditiveParameters,
     AdditiveRegressorParameters,
@@ -17,7 +18,7 @@ from auctor.additive.parameters import (
 from auctor.additive.rounding import JUDGED_ROWS, RoundingJudge
 from auctor.additive.scorecard import Scorecard, card_points, make_scorecard
 from auctor.core.errors import DataError, speaks
-from auctor.core.types import FloatArray, Target
+from auctor.core.types import FloatArray, IntArray, Target
 from auctor.fit.options import FitOptions
 from auctor.fit.parameters import parameters_of
 from auctor.fit.targets import Rows
@@ -25,6 +26,7 @@ from auctor.linear.base import OfFit, read_target, read_weight
 from auctor.linear.classifier import MetricClassifier
 from auctor.linear.regressor import LinearRegressor
 from auctor.linear.search import splits_of
+from auctor.metrics.grouped import group_codes
 
 
 @dataclass(eq=False, repr=False)
@@ -153,11 +155,31 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
     odds_slope_ = OfFit[float](lambda result: result.odds_slope)
 
     @speaks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        init_score: Any = None,
+    ) -> Self:
         """Fit to rows X, in which values may be missing, and labels y.
 
-        Parameters are those of `MetricClassifier.fit`.
+        Parameters
+        ----------
+        X : table, array or sparse matrix
+            Columns of text, and of categories, of a pandas table are categories of the model.
+        y : labels
+        sample_weight : array, optional
+        groups : array, optional
+            A label per row, such as a customer or a day: rows of one group are held out together.
+            Losses on pairs compare only rows of the same group.
+        init_score : (n,) array, or (n, n_classes), optional
+            Scores to which those of the model are added, such as those of another model. The
+            threshold is that of the sum, so add them to `decision_function`.
         """
+        self._offset = init_score
         return super().fit(X, y, sample_weight, groups)
 
     @property
@@ -169,7 +191,12 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         splits = None
         if self.cv is not None:
             splits = splits_of(self.cv, rows.labels, rows.groups, classifier=True)
-        return replace(super()._options(rows), splits=splits)
+        offset = read_offset(self.__dict__.pop("_offset", None), rows.codes.size)
+        labels = self.__dict__.pop("_labels", {})
+        return replace(super()._options(rows), splits=splits, offset=offset, labels=labels)
+
+    def _groups(self, groups: Any, n: int) -> IntArray | None:
+        return None if groups is None else group_codes(groups, n)
 
     @speaks
     def scorecard(
@@ -298,12 +325,26 @@ class AdditiveRegressor(CurveEstimator, LinearRegressor):
     _parameters = AdditiveRegressorParameters
 
     @speaks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows X, in which values may be missing, and numbers y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init_score: Any = None) -> Self:
+        """Fit to rows X, in which values may be missing, and numbers y.
+
+        Parameters
+        ----------
+        X : table, array or sparse matrix
+            Columns of text, and of categories, of a pandas table are categories of the model.
+        y : numbers
+        sample_weight : array, optional
+        init_score : (n,) array, optional
+            Scores to which those of the model are added, such as the logarithm of an exposure for
+            the Poisson loss.
+        """
+        self._offset = init_score
         return super().fit(X, y, sample_weight)
 
     def _options(self, target: Target) -> FitOptions:
         splits = None
         if self.cv is not None:
             splits = splits_of(self.cv, target.y, classifier=False)
-        return replace(super()._options(target), splits=splits)
+        offset = read_offset(self.__dict__.pop("_offset", None), target.n_rows)
+        labels = self.__dict__.pop("_labels", {})
+        return replace(super()._options(target), splits=splits, offset=offset, labels=labels)

@@ -24,7 +24,7 @@ from auctor.fit.train_model import ModelKind, P
 
 def _additive(params: AdditiveParameters, rows: Rows, options: FitOptions) -> ClassifierResult:
     """Fit the curves of an additive model."""
-    curves = train_additive(params, rows, options.names, options.splits)
+    curves = train_additive(params, rows, options)
     model = replace(curves.model, feature_names=named(options.names))
     warned = unconverged(curves.solutions) + curves.warnings
     return replace(
@@ -41,7 +41,7 @@ def _additive_regression(
     params: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
 ) -> RegressorResult:
     """Fit the curves of an additive regression."""
-    curves = train_additive_regressor(params, matrix, target, options.names, options.splits)
+    curves = train_additive_regressor(params, matrix, target, options)
     return FitResult(
         params,
         replace(curves.model, feature_names=named(options.names)),

@@ -125,10 +125,17 @@ def fit_curves(
             fit = fit_of(part, run.problem, run.solutions[-1])
             fits[k].append(fit._replace(scores=np.empty(0)))
             losses[k, at] = task.held_out(fit.scores, fold.test)
-        mean = share @ losses[:, : at + 1]
+        mean = mean_loss(share, losses[:, : at + 1])
         if at - int(mean.argmin()) >= CURVE_PATIENCE or time.perf_counter() > task.end:
             break
     return fits, losses
+
+
+def mean_loss(share: FloatArray, losses: FloatArray) -> FloatArray:
+    """Mean of the losses (folds, k) over the folds in which the loss is defined."""
+    mass = np.where(np.isnan(losses), 0.0, share[:, None])
+    total = np.maximum(mass.sum(axis=0), 1e-300)
+    return np.asarray((mass * np.nan_to_num(losses)).sum(axis=0) / total)
 
 
 def fold_shares(task: Task, folds: Sequence[Fold]) -> FloatArray:
@@ -186,7 +193,8 @@ def fit_maps(
         return out
 
     known = [fit.scores for fit in fits]
-    least = float(share @ [task.held_out(s, f.test) for s, f in zip(known, folds, strict=True)])
+    before = [task.held_out(s, f.test) for s, f in zip(known, folds, strict=True)]
+    least = float(mean_loss(share, np.array(before)[:, None])[0])
     chosen: tuple[float | None, FloatArray] = None, left_out(known)
     maps: list[Fit | None] = [None] * len(folds)
     since = 0
@@ -204,7 +212,7 @@ def fit_maps(
             made = maps[k] = fit_of(part, problem, solution)
             scores.append(known[k] + made.scores)
             losses[k] = task.held_out(scores[-1], fold.test)
-        loss = float(share @ losses)
+        loss = float(mean_loss(share, losses[:, None])[0])
         if loss < least:
             least, since = loss, 0
             chosen = float(strength), left_out(scores)
@@ -245,6 +253,11 @@ def fit_members(
         Position of the best strength, from the losses (folds, strengths) and the folds' shares.
     """
     design = BinnedMatrix(pack(codes), bins.books)
+    if not folds:  # nothing is held out: a strength in the middle, and no pairs
+        middle = strengths[strengths.size // 2]
+        none = np.full(task.target.n_rows, np.nan)
+        alone = Members(bins, [], float(middle), strengths, np.empty((0, strengths.size)), none)
+        return joint(task, alone, design, penalty, None, [None])
     paths, losses = fit_curves(task, design, penalty, strengths, folds)
     share = fold_shares(task, folds)
     tried = len(paths[0])
@@ -306,10 +319,13 @@ def joint(
     for k, fold in enumerate(folds):
         tell_stage("member", k + 1, len(folds))
         part = task.on(None if fold is None else fold.train)
-        known = found.fits[k if fold is not None else 0]
-        if fold is None and penalty.levels is None:  # the curves of all rows, then maps on top
+        known = found.fits[k if fold is not None else 0] if found.fits else None
+        if fold is None and (
+            known is None or penalty.levels is None
+        ):  # the curves of all rows, then maps on top
             alone = part.problem(design, penalty.with_strength(found.strength))
             known = fit_of(part, alone, part.solve(alone, start_of(alone, known)))
+        assert known is not None
         ridge = np.empty(0)
         if stage is not None and found.map_strength is not None:
             ridge = map_penalty(stage.pairs, stage.gains, found.map_strength / row_units(part))

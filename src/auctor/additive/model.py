@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins, read_values
+from auctor.additive.text import coded
 from auctor.core.errors import speaks
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.fit.model import LinearModel, RegressionModel
@@ -81,7 +82,7 @@ class AdditiveModel(Curves, LinearModel):
     @speaks
     def scores(self, X: Any) -> FloatArray:
         """Sums of the curves at the rows of X, shape (n, k)."""
-        matrix = read_values(X, self.n_features, self.feature_names)
+        matrix = read_values(coded(X, self.bins), self.n_features, self.feature_names)
         return self.bins.scores(matrix, self.coef, self.intercept)
 
     @speaks
@@ -102,7 +103,7 @@ class AdditiveRegressionModel(Curves, RegressionModel):
     @speaks
     def scores(self, X: Any) -> FloatArray:
         """Sums of the curves at the rows of X, shape (n, 1)."""
-        matrix = read_values(X, self.n_features, self.feature_names)
+        matrix = read_values(coded(X, self.bins), self.n_features, self.feature_names)
         return self.bins.scores(matrix, self.coef, self.intercept)
 
     @speaks
@@ -112,7 +113,7 @@ class AdditiveRegressionModel(Curves, RegressionModel):
 
 
 def _explained(model: AdditiveModel | AdditiveRegressionModel, X: Any) -> FloatArray:
-    matrix = read_values(X, model.n_features, model.feature_names)
+    matrix = read_values(coded(X, model.bins), model.n_features, model.feature_names)
     codes = model.bins.codes(matrix)
     parts = [
         np.column_stack(

@@ -324,7 +324,7 @@ def _pairs(what: str, pairs: Any, names: Sequence[str] | None, bins: Bins) -> li
 
 def read_categories(
     given: CurveParameters, names: Sequence[str] | None, matrix: Any
-) -> dict[int, None]:
+) -> dict[int, Sequence[str] | None]:
     """The columns whose numbers stand for levels, by number."""
     wanted = given.categorical
     if wanted is None or isinstance(wanted, str):

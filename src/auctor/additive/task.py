@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.additive.newton import BlockNewton
+from auctor.core.errors import DataError
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, IntArray, Target
@@ -144,10 +146,15 @@ class Task:
         return solution
 
     def held_out(self, scores: FloatArray, rows: IntArray) -> float:
-        """Weighted mean loss of some rows at the scores of all rows."""
+        """Weighted mean loss of some rows at the scores of all rows; NaN where it is undefined."""
         at = self.per_score(rows)
         seen = scores[at] if self.offset is None else scores[at] + self.offset[at]
-        return float(self.loss.value(seen, self.target.take(at)))
+        part = self.target.take(at)
+        try:
+            self.loss.check_target(part)
+        except DataError:  # a loss on pairs, and rows of one class
+            return math.nan
+        return float(self.loss.value(seen, part))
 
 
 class Fit(NamedTuple):

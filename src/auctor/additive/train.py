@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins
-from auctor.additive.members import Members, fit_members
+from auctor.additive.members import Members, fit_members, mean_loss
 from auctor.additive.model import AdditiveModel, with_curves
 from auctor.additive.parameters import (
     KINKED_CURVE_RATIO,
@@ -34,6 +34,7 @@ from auctor.additive.parameters import (
 from auctor.additive.purify import averaged
 from auctor.additive.task import Fold, Task
 from auctor.core.errors import DataError, DataWarning, Option, ParameterError
+from auctor.core.needs import Coupling
 from auctor.core.protocols import Loss
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, IntArray, Target
@@ -44,7 +45,7 @@ from auctor.fit.folds import stratified_folds
 from auctor.fit.linear import model_from
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel, RegressionModel
-from auctor.fit.options import Split
+from auctor.fit.options import FitOptions, Split
 from auctor.fit.parameters import fold_seed
 from auctor.fit.registry import resolve_loss
 from auctor.fit.targets import Rows, targets_of
@@ -95,10 +96,10 @@ class TrainedCurves:
 def train_additive(
     given: AdditiveParameters,
     rows: Rows,
-    names: Sequence[str] | None = None,
-    splits: Sequence[Split] | None = None,
+    options: FitOptions,
 ) -> TrainedCurves:
     """Fit an additive classifier to rows whose matrix holds the raw numbers."""
+    names, offset = options.names, _offset(options.offset, rows)
     chosen = resolve_metric(given.metric, given.surrogate)
     odds = log_loss_trained(given)
     if odds:
@@ -108,38 +109,46 @@ def train_additive(
         )
     warned: list[Warning] = []
     signs = read_monotone(given.monotone, names, rows.matrix.shape[1])
-    bins = _bins(given, rows.matrix, rows.weight, signs, names)
+    bins = _bins(given, rows.matrix, rows.weight, signs, options)
     if (signs.any() or given.shape) and rows.classes.size > 2:
         raise DataError(
             "two classes for monotone curves and shapes",
             got=f"{rows.classes.size} classes",
             todo="Fit one class against the rest.",
         )
-    folds = _folds(given, rows, splits, warned)
-    targets = targets_of(given.class_weight, rows, chosen)
+    folds = _folds(given, rows, options.splits, warned)
+    groups = rows.groups if chosen.loss.coupling is not Coupling.ROW else None
+    targets = targets_of(given.class_weight, replace(rows, groups=groups), chosen)
     # One task for two classes or a joint loss, else one for each class against the rest.
     if odds and rows.classes.size > 2:
         weight = targets[0].weight
         target = one_hot(rows.codes, rows.classes.size, weight)
         joint = Softmax(rows.classes.size, bool(given.fit_intercept))
-        tasks = [_task(given, joint, target, rows.classes.size)]
+        tasks = [_task(given, joint, target, rows.classes.size, offset)]
     else:
-        tasks = [_task(given, chosen.loss, target) for target in targets]
+        shifts = [None] * len(targets) if offset is None else list(offset.T)
+        tasks = [
+            _task(given, chosen.loss, target, 1, shift)
+            for target, shift in zip(targets, shifts, strict=True)
+        ]
     fitted = [_members(given, task, bins, rows.matrix, signs, names, folds) for task in tasks]
     bins, coef, intercept, error = _combined(fitted)
     oof = np.column_stack([one.oof.reshape(rows.codes.size, -1) for one in fitted])
+    whole = oof if offset is None else oof + offset
     # Threshold and calibration by held-out rows.
-    seen = np.flatnonzero(np.isfinite(oof).all(axis=1))
-    if not seen.size:  # no folds: the training rows
-        oof = rows.sign * bins.scores(rows.matrix, coef, intercept)
+    seen = np.flatnonzero(np.isfinite(whole).all(axis=1))
+    known = np.unique(rows.codes[seen]).size
+    if known < rows.classes.size:  # no folds, or none with a class: the training rows
+        whole = bins.scores(rows.matrix, coef, intercept)
+        whole = whole if offset is None else whole + offset
         seen = np.arange(rows.codes.size)
     held = replace(rows.select_labels(seen))
     parts = [target.take(seen) for target in targets]
-    threshold = thresholds(given, chosen, lambda: oof[seen], parts, held.weight)
+    threshold = thresholds(given, chosen, lambda: whole[seen], parts, held.weight)
     calibrators: Sequence[Calibrator] | None = None
     if given.calibrate is not None:
         hits = [part.y > 0.0 for part in parts]
-        calibrators = fit_calibrators(given.calibrate, oof[seen], hits, held.weight)
+        calibrators = fit_calibrators(given.calibrate, whole[seen], hits, held.weight)
     elif odds:
         calibrators = [LOG_ODDS] * coef.shape[0]
     linear = model_from(given, rows, coef, intercept, threshold, calibrators)
@@ -147,7 +156,7 @@ def train_additive(
         linear = replace(linear, calibrators=calibrators)
     model = with_curves(linear, bins, signs, error)
     assert isinstance(model, AdditiveModel)
-    decision = rows.sign * (oof[seen] - threshold)
+    decision = rows.sign * (whole[seen] - threshold)
     first = fitted[0]
     return TrainedCurves(
         model,
@@ -158,7 +167,7 @@ def train_additive(
         -np.sum([one.losses for one in fitted], axis=0) if len(fitted) == 1 else -first.losses,
         rows.sign * oof,
         _measured(model, decision, held),
-        _odds_slope(odds, oof[seen, 0], held) if model.binary else None,
+        _odds_slope(odds, whole[seen, 0], held) if model.binary else None,
     )
 
 
@@ -166,16 +175,16 @@ def train_additive_regressor(
     given: AdditiveRegressorParameters,
     matrix: Any,
     target: Target,
-    names: Sequence[str] | None = None,
-    splits: Sequence[Split] | None = None,
+    options: FitOptions,
 ) -> TrainedCurves:
     """Fit an additive regression to a matrix of raw numbers."""
+    names, splits = options.names, options.splits
     n = matrix.shape[0]
     if n < 2:
         raise DataError("at least two rows", got="1 sample", todo="Pass more rows.")
     warned: list[Warning] = []
     signs = read_monotone(given.monotone, names, matrix.shape[1])
-    bins = _bins(given, matrix, target.weight, signs, names)
+    bins = _bins(given, matrix, target.weight, signs, options)
     kept = np.arange(n) if target.weight is None else np.flatnonzero(target.weight)
     alike = np.zeros(kept.size, dtype=np.int64)
     folds = [Fold(np.asarray(a), np.asarray(b)) for a, b in splits or ()]
@@ -183,7 +192,8 @@ def train_additive_regressor(
         count = min(_fold_count(given), kept.size)
         cuts = stratified_folds(alike, count, fold_seed(given), None)
         folds = [Fold(kept[a], kept[b]) for a, b in cuts]
-    task = _task(given, resolve_loss(given.loss), target)
+    offset = None if options.offset is None else options.offset.ravel()
+    task = _task(given, resolve_loss(given.loss), target, 1, offset)
     found = _members(given, task, bins, matrix, signs, names, folds)
     bins, coef, intercept, error = _combined([found])
     linear = RegressionModel(
@@ -205,13 +215,27 @@ def train_additive_regressor(
 # --- parts of a fit -------------------------------------------------------------------------------
 
 
-def _task(given: Any, loss: Loss, target: Target, times: int = 1) -> Task:
+def _offset(offset: FloatArray | None, rows: Rows) -> FloatArray | None:
+    """Scores to add, (n, k), of the positive class."""
+    if offset is None:
+        return None
+    k = 1 if rows.classes.size == 2 else rows.classes.size
+    table = offset.reshape(rows.codes.size, -1)
+    if table.shape[1] != k:
+        raise DataError(
+            f"{k} numbers of init_score for each row", got=table.shape[1], todo="Pass as many."
+        )
+    return np.ascontiguousarray(rows.sign * table)
+
+
+def _task(given: Any, loss: Loss, target: Target, times: int, offset: FloatArray | None) -> Task:
     """The task of a loss on targets, with the budget of the parameters."""
     end = math.inf if given.max_seconds is None else time.perf_counter() + given.max_seconds
     return Task(
         loss,
         target,
         times,
+        None if offset is None else np.ascontiguousarray(offset.ravel()),
         fit_intercept=bool(given.fit_intercept),
         solver=given.solver,
         tol=given.tol,
@@ -246,7 +270,7 @@ def _members(
             strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, given.n_strengths)
 
     def choose(losses: FloatArray, share: FloatArray) -> int:
-        means = -(share @ losses)
+        means = -mean_loss(share, losses)
         at = int(means.argmax())
         if given.rule == "one_standard_error":
             at = within_error(means, at, -losses[:, at])
@@ -293,10 +317,11 @@ def _bins(
     matrix: Any,
     weight: FloatArray | None,
     signs: IntArray,
-    names: Sequence[str] | None,
+    options: FitOptions,
 ) -> Bins:
     """The bins that the parameters ask for; raises if no column has two distinct values."""
-    categories = read_categories(given, names, matrix)
+    names = options.names
+    categories = read_categories(given, names, matrix) | dict(options.labels)
     fixed = [j for j in categories if signs[j]]
     if fixed:
         raise ParameterError(
@@ -343,29 +368,30 @@ def _folds(
     groups = None if rows.groups is None else rows.groups[kept]
     if groups is not None:
         count = min(count, np.unique(groups).size)
-    if count < wanted:
+    whole: list[Fold] = []
+    if count > 1:
+        cuts = stratified_folds(rows.codes[kept], count, fold_seed(given), groups)
+        folds = [Fold(kept[train], kept[test]) for train, test in cuts]
+        classes = rows.classes.size  # a member needs rows of every class
+        whole = [fold for fold in folds if np.unique(rows.codes[fold.train]).size == classes]
+    members = len(whole) if len(whole) > 1 else 1
+    if members < wanted:
         warned.append(
             DataWarning(
-                does=f"uses {max(count, 1)} members instead of {wanted}: a class has no more rows, "
-                "or there are no more groups",
+                does=f"uses {members} members instead of {wanted}: a class has no more rows, or "
+                "there are no more groups",
                 todo="Set {option}.",
-                option=Option("members", max(count, 1)),
+                option=Option("members", members),
             )
         )
-    if count < 2:
-        return []
-    cuts = stratified_folds(rows.codes[kept], count, fold_seed(given), groups)
-    folds = [Fold(kept[train], kept[test]) for train, test in cuts]
-    classes = rows.classes.size
-    whole = [fold for fold in folds if np.unique(rows.codes[fold.train]).size == classes]
-    return whole if len(whole) > 1 else []
+    return whole if members > 1 else []
 
 
 def _measured(model: LinearModel, decision: FloatArray, held: Rows) -> float | None:
     """The metric of held-out scores; ``None`` where it is not defined on these rows."""
     values = decision.ravel() if model.binary else decision
     try:
-        return float(model.score_at(values, held.labels, held.weight, held.groups))
+        return float(model.score_at(values, held.labels, held.weight))
     except DataError:
         return None
 

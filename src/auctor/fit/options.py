@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from auctor.core.result import Solution
-from auctor.core.types import IntArray
+from auctor.core.types import FloatArray, IntArray
 from auctor.fit.model import LinearModel
 from auctor.fit.solve import Resume
 from auctor.fit.targets import Rows
@@ -39,6 +39,10 @@ class FitOptions:
     resume : Resume, optional
         Where the solves go on after an interruption, such as a `Checkpoint`. Solves with a warm
         start of their own do not ask it.
+    offset : array, optional
+        Of an additive model: scores to which those of the model are added.
+    labels : mapping, optional
+        Of an additive model: columns of categories by number, with the labels of their numbers.
     """
 
     names: Sequence[str] | None = None
@@ -47,3 +51,5 @@ class FitOptions:
     judge: Judge | None = None
     inner: bool = False
     resume: Resume | None = None
+    offset: FloatArray | None = None
+    labels: Mapping[int, Sequence[str]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.errors import NotOfferedError, Option, speaks
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.coerce import in_shards
 from auctor.fit.calibrate import Calibrator, log_odds
 from auctor.fit.metric import resolve_metric
@@ -312,7 +312,6 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
         """The checked training rows."""
-        goal = resolve_metric(self.metric, self.surrogate)
         X, y = as_shards(X, y)
         matrix = self._read(X, reset=True)
         if y is None and in_shards(matrix):  # shards have their own labels and weights
@@ -321,7 +320,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = matrix.shape[0]
         labels = read_labels(y, n, regressor="LinearRegressor")
         weight = read_weight(sample_weight, n)
-        by_query = read_groups(groups, goal, n)
+        by_query = self._groups(groups, n)
         classes, codes = encode(labels, weight)
         positive = positive_code(classes, codes, pos_label=self.pos_label, weight=weight)
         return Rows(matrix, classes, codes, weight, by_query, positive)
@@ -330,6 +329,10 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def gives_log_odds(self) -> bool:
         """Whether scores are log-odds, so that there are probabilities without calibration."""
         return log_odds(self.metric, None)
+
+    def _groups(self, groups: Any, n: int) -> IntArray | None:
+        """Group codes of the rows; raises if the loss cannot use groups."""
+        return read_groups(groups, resolve_metric(self.metric, self.surrogate), n)
 
     def _options(self, rows: Rows) -> FitOptions:
         """What the fit uses besides parameters and rows."""

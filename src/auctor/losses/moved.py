@@ -50,6 +50,11 @@ class MovedScores(BaseLoss):
         """The loss as a function of a constant added to all scores."""
         return shifts_of(self.loss, scores + self.shift, target)
 
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """That of the loss, less what the constants add to the product with the scores."""
+        value = self.loss.conjugate(dscores, target)
+        return None if value is None else value - float(dscores @ self.shift)
+
     def infimum(self, target: Target) -> float:
         """Largest known lower bound."""
         return self.loss.infimum(target)
