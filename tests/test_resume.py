@@ -169,3 +169,19 @@ def test_a_checkpoint_brings_a_lost_solve_to_its_end(tmp_path):
     other = Sharded(MemoryWorkers([Dense(X + 1e-9, Target(Y), n_threads=1)]))
     with pytest.raises(DataError, match="another checksum"):
         Checkpoint(path, other.fingerprint(), {})
+
+
+@pytest.mark.parametrize("lower", [np.nan, -np.inf])
+def test_a_bound_that_is_no_number_certifies_nothing(lower):
+    class Claims(Lbfgs):
+        def init(self, problem, w, rng):
+            return replace(super().init(problem, w, rng), lower=lower)
+
+        def step(self, problem, state):
+            return replace(super().step(problem, state), lower=lower)
+
+    one = Problem(Logistic(), L2(1e-2), Dense(X, Target(Y), n_threads=1))
+    steps = []
+    minimise(one, Claims(), max_iter=2, on_step=steps.append, on_failure="ignore")
+    assert not any(step.certified for step in steps if not np.isfinite(step.gap))
+    assert all(step.gap >= 0.0 for step in steps)

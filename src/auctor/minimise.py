@@ -281,7 +281,8 @@ class _Solve:
         if certificate.certified:
             self.bound = max(self.bound, point.value - certificate.gap)
         proved = max(point.value - self.bound, 0.0)
-        return certificate if certificate.gap < proved else Certificate(proved, True)
+        # A gap that is no number, or infinite, proves nothing.
+        return certificate if certificate.gap < proved else Certificate(proved, proved < math.inf)
 
     def meets(self, certificate: Certificate) -> bool:
         """Whether a gap is within the tolerance."""
