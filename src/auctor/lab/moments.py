@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +25,6 @@ class Plane(NamedTuple):
     expected: float
 
 
-@dataclass(frozen=True, eq=False)
 class Moments:
     """Means and covariances of two classes, the positive one first.
 
@@ -53,14 +51,9 @@ class Moments:
     array([1., 0.])
     """
 
-    means: Any
-    covariances: Any
-    prior: float = 0.5
-    cross: Any = None
-
     @speaks_for_itself
-    def __post_init__(self) -> None:
-        means = np.asarray(self.means, dtype=np.float64)
+    def __init__(self, means: Any, covariances: Any, prior: float = 0.5, cross: Any = None) -> None:
+        means = np.asarray(means, dtype=np.float64)
         if means.ndim != 2 or means.shape[0] != 2:
             raise DataError(
                 "two means, of the positive and of the negative class",
@@ -69,13 +62,11 @@ class Moments:
             )
         d = means.shape[1]
         check_matrix("means", means, columns=d)
-        check_real("prior", self.prior, low=0.0, high=1.0, open_low=True, open_high=True)
-        parts = [check_matrix("covariances", one, rows=d, columns=d) for one in self.covariances]
-        cross = np.zeros((d, d))
-        if self.cross is not None:
-            cross = check_matrix("cross", self.cross, rows=d, columns=d)
-        for name, value in (("means", means), ("covariances", np.array(parts)), ("cross", cross)):
-            object.__setattr__(self, name, value)
+        self.prior = check_real("prior", prior, low=0.0, high=1.0, open_low=True, open_high=True)
+        parts = [check_matrix("covariances", one, rows=d, columns=d) for one in covariances]
+        cross = np.zeros((d, d)) if cross is None else cross
+        cross = check_matrix("cross", cross, rows=d, columns=d)
+        self.means, self.covariances, self.cross = means, np.array(parts), cross
         # The joint covariance of a pair; the AUC needs its variance of the difference.
         joint = np.block([[parts[0], cross], [cross.T, parts[1]]])
         lowest = float(np.linalg.eigvalsh(0.5 * (joint + joint.T))[0])
