@@ -55,12 +55,13 @@ def test_the_model_has_what_was_asked_for(folder):
     model = auctor.load(folder / "model.auctor")
     assert model.model == "additive"
     curves = model.model_
-    assert curves.signs_.tolist() == [0, 1, 0, 0]
+    assert curves.signs_.tolist() == [0, 1, 0]
+    assert curves.bins_.columns[2].labels == ("Oslo", "Rome")  # a category is one column
     assert (np.diff(curves.curve(1)[1]) >= 0.0).all()
     assert len(curves.bins_.pairs) == 1
-    assert max(column.steps.size for column in curves.bins_.columns) in (7, 8)
+    assert max(column.steps.size for column in curves.bins_.columns[:2]) in (7, 8)
     assert curves.bins_.columns[1].has_missing
-    assert set(curves.curve_bands()) == set(range(4))
+    assert set(curves.curve_bands()) == set(range(3))
     assert read_saved(folder / "model.auctor").notes["test"]["auc"]["value"] > 0.8
 
 
@@ -96,14 +97,16 @@ def test_the_report_draws_curves_pairs_and_rows(folder, tmp_path, made_by):
     section = text[text.index('id="additive"') :]
     section = section[: section.index("</section>")]
     assert "income (kept rising)" in section
-    assert section.count('class="band"') == section.count('class="density"') >= 3
+    assert section.count('class="band"') == 2  # numbers have a band; bars have a line
+    assert section.count("% of the rows</title>") > 4  # densities beside the map
     assert 'class="cell positive"' in section
     assert "age x " in section
+    assert re.search(r"Rome \(\d+\.\d%\)", section)  # the bar of a level, with its share
     for title in ("The highest score", "The lowest score that is flagged"):
         assert f"<figcaption>{title}</figcaption>" in section
     assert "A missing value adds" in section
     errors = text[text.index('id="errors"') : text.index("</section>", text.index('id="errors"'))]
-    assert re.search(r"age x city=\w+ = \d+, [01] \(", errors)  # both values of a pair
+    assert re.search(r"age x city = \d+, (Oslo|Rome|missing) \(", errors)  # both values of a pair
     assert "income = missing (" in errors
 
 

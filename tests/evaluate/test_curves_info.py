@@ -40,7 +40,7 @@ def test_everything_can_be_drawn(fitted):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     model, _X, _y = fitted
     (found,) = pair_maps(model)
-    assert found.level.shape == tuple(starts.size for starts in found.starts)
+    assert found.level.shape == tuple(len(starts) for starts in found.starts)
     curve = column_curves(model, model.curve_bands())[0]
     figure, axes = pyplot.subplots(1, 2)
     draw_term(curve, axes[0])

@@ -200,6 +200,19 @@ class Bins:
         """A matrix as codes, one byte per entry."""
         return BinnedMatrix(pack(self.codes(matrix)), self.books)
 
+    def expanded(self, matrix: Any) -> Any:
+        """The matrix with a column of zeros and ones for each level of its categories."""
+        if not any(isinstance(column, LevelBins) for column in self.columns):
+            return matrix
+        return np.column_stack(
+            [
+                column.codes(values)[:, None] == np.arange(1, column.size)
+                if isinstance(column, LevelBins)
+                else values
+                for column, values in zip(self.columns, column_values(matrix), strict=True)
+            ]
+        )
+
     def tables(self, coef: FloatArray) -> list[FloatArray]:
         """What each code of each column and pair adds to the score: an array per part."""
         return [coef[a:b] for a, b in pairwise(self.bounds.tolist())]

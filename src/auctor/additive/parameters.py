@@ -281,15 +281,14 @@ def pair_rule(
     """
     shaped = np.array([not column.simple for column in bins.columns])
     free = np.flatnonzero((signs == 0) & ~shaped)
-    excluded = _pairs("exclude", given.exclude or (), names, bins)
+    excluded = read_pairs("exclude", given.exclude or (), names, len(bins.columns))
     wanted = given.interactions
     if isinstance(wanted, str):
         return PairRule(free, excluded=excluded)
     if isinstance(wanted, Integral):
         return PairRule(free, int(wanted), excluded=excluded)
-    forced = sorted(
-        {(min(pair), max(pair)) for pair in _pairs("interactions", wanted, names, bins)}
-    )
+    pairs = read_pairs("interactions", wanted, names, len(bins.columns))
+    forced = sorted({(min(pair), max(pair)) for pair in pairs})
     for pair in forced:
         fixed = [j for j in pair if signs[j] or shaped[j]]
         if fixed:
@@ -305,12 +304,14 @@ def pair_rule(
     return PairRule(free, forced=array, excluded=excluded)
 
 
-def _pairs(what: str, pairs: Any, names: Sequence[str] | None, bins: Bins) -> list[tuple[int, int]]:
+def read_pairs(
+    what: str, pairs: Any, names: Sequence[str] | None, n_columns: int
+) -> list[tuple[int, int]]:
     """Pairs of two different columns, by number."""
     out = []
     for pair in pairs:
         two = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else [pair]
-        numbers = [column_number(what, key, names, len(bins.columns)) for key in two]
+        numbers = [column_number(what, key, names, n_columns) for key in two]
         if len(set(numbers)) != 2 or len(numbers) != 2:
             raise ParameterError(
                 "{option} to be pairs of two different columns",
@@ -325,13 +326,16 @@ def _pairs(what: str, pairs: Any, names: Sequence[str] | None, bins: Bins) -> li
 def read_categories(
     given: CurveParameters, names: Sequence[str] | None, matrix: Any
 ) -> dict[int, Sequence[str] | None]:
-    """The columns whose numbers stand for levels, by number."""
+    """The columns whose numbers stand for levels, by number, with labels where there are any."""
     wanted = given.categorical
     if wanted is None or isinstance(wanted, str):
         if wanted not in (None, "auto"):
             check_choice("categorical", wanted, ("auto",))
         return {}
-    return {column_number("categorical", key, names, matrix.shape[1]): None for key in wanted}
+    labels = wanted if isinstance(wanted, Mapping) else dict.fromkeys(wanted)
+    return {
+        column_number("categorical", key, names, matrix.shape[1]): labels[key] for key in labels
+    }
 
 
 # --- shapes ---------------------------------------------------------------------------------------

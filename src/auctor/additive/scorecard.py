@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.additive.bins import Bins, PairBins
-from auctor.additive.columns import MISSING, ColumnBins
+from auctor.additive.columns import MISSING, ColumnBins, LevelBins
 from auctor.additive.model import AdditiveModel
 from auctor.additive.rounding import RoundingJudge, best_shift, judged_shifts
 from auctor.core.checks import check_real
@@ -49,20 +49,63 @@ class Interval(NamedTuple):
         inside: Array = (values > self.low) & (values <= self.high)
         return inside
 
-    def test(self, name: str, missing: str, joint: str = " and ") -> str:
-        """The condition in Python or SQL; ``missing`` is the test for a missing value there."""
-        if self.missing:
-            return missing.format(name)
+    def test(self, name: str, joint: str = "and") -> str:
+        """The condition for values that are not missing, in Python, or in SQL with "AND"."""
         parts = [] if math.isinf(self.low) else [f"{name} > {self.low!r}"]
         parts += [] if math.isinf(self.high) else [f"{name} <= {self.high!r}"]
-        return joint.join(parts)
+        return f" {joint} ".join(parts)
+
+
+class LevelSet(NamedTuple):
+    """Some levels of a category, or all levels but some.
+
+    Parameters
+    ----------
+    shown : str
+        The levels as text.
+    labels : tuple of str or float
+        The levels, or those that are left out.
+    values : array
+        The numbers that stand for them in a matrix.
+    others : bool
+        Whether ``labels`` are left out.
+    """
+
+    shown: str
+    labels: tuple[Any, ...]
+    values: FloatArray
+    others: bool
+    missing: bool = False
+
+    def text(self) -> str:
+        """The levels as text."""
+        return self.shown
+
+    def holds(self, values: FloatArray) -> Array:
+        """Which numbers stand for one of the levels."""
+        found: Array = np.isin(values, self.values, invert=self.others) & ~np.isnan(values)
+        return found
+
+    def test(self, name: str, joint: str = "and") -> str:
+        """The condition for values that are not missing, in Python, or in SQL with "AND"."""
+        if not self.labels:
+            return ""
+        sql = joint.isupper()
+        words = ", ".join(map(sql_literal if sql else repr, self.labels))
+        if sql:
+            return f"{name} {'NOT IN' if self.others else 'IN'} ({words})"
+        return f"{name} {'not in' if self.others else 'in'} ({words},)"
+
+
+#: The range of missing values.
+MISSING_VALUES = Interval(0.0, 0.0, True)
 
 
 class CardRow(NamedTuple):
     """A line of a scorecard: the points for values of one column, or of two, in given ranges."""
 
     columns: tuple[str, ...]
-    ranges: tuple[Interval, ...]
+    ranges: tuple[Interval | LevelSet, ...]
     points: float
 
     @property
@@ -203,7 +246,9 @@ class Scorecard:
             cases = []
             for row in group:
                 tests = [
-                    interval.test(name, "{} IS NULL", " AND ") or f"{name} IS NOT NULL"
+                    f"{name} IS NULL"
+                    if interval.missing
+                    else interval.test(name, "AND") or f"{name} IS NOT NULL"
                     for interval, name in zip(row.ranges, names, strict=True)
                 ]
                 cases.append(f"WHEN {' AND '.join(tests)} THEN {row.points!r}")
@@ -223,11 +268,21 @@ def sql_name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _guarded(interval: Interval, short: str) -> str:
+def sql_literal(value: Any) -> str:
+    """A value as an SQL literal."""
+    if isinstance(value, bool | np.bool_):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return repr(value)
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _guarded(interval: Interval | LevelSet, short: str) -> str:
     """A condition in Python that is safe for ``None``: it tests for missing values first."""
     if interval.missing:
         return f"{short} is None"
-    test = interval.test(short, "")
+    test = interval.test(short)
     return f"{short} is not None" + (f" and {test}" if test else "")
 
 
@@ -279,13 +334,6 @@ def make_scorecard(
         raise DataError(
             "a model of two classes", got=model.classes.size, todo="Fit one class against the rest."
         )
-    columns = [column for column in model.bins.columns if isinstance(column, ColumnBins)]
-    if len(columns) < len(model.bins.columns):
-        raise DataError(
-            "columns of numbers",
-            got="a category",
-            todo="Encode it as columns of zeros and ones first.",
-        )
     # Points are linear in the log-odds: log(2) more of these are points_to_double_odds.
     factor = slope * points_to_double_odds / math.log(2.0)
     factor *= sign_of(model.classes, model.positive)
@@ -309,9 +357,9 @@ def make_scorecard(
             error += float(np.abs(whole - points - shifts[k]).max(initial=0.0))
             start, points = start - shifts[k], whole
         rows += (
-            _pair_rows(part, points, columns, names)
+            _pair_rows(part, points, model.bins.columns, names)
             if isinstance(part, PairBins)
-            else _column_rows(columns[k], points, names[k])
+            else _column_rows(part, points, names[k])
         )
     if rounded:
         error += abs(round(start) - start)
@@ -320,17 +368,23 @@ def make_scorecard(
     return Scorecard(rows, start, points_to_double_odds, rounded, error, factor)
 
 
-def _column_rows(bins: ColumnBins, points: FloatArray, name: str) -> list[CardRow]:
+def _column_rows(bins: ColumnBins | LevelBins, points: FloatArray, name: str) -> list[CardRow]:
     """The lines of a column; neighbouring ranges with equal points are merged."""
     if not np.ptp(points):
         return [] if not points[0] else _flat(name, float(points[0]))
+    if isinstance(bins, LevelBins):
+        found: list[Interval | LevelSet] = [MISSING_VALUES]
+        found += [_level_set(bins, [code]) for code in range(1, bins.size)]
+        pairs = zip(found, points.tolist(), strict=True)
+        return [CardRow((name,), (levels,), adds) for levels, adds in pairs]
     ends = np.append(bins.cuts, math.inf)
     starts = np.append(-math.inf, bins.cuts)
-    rows = [CardRow((name,), (Interval(0.0, 0.0, True),), float(points[MISSING]))]
+    rows = [CardRow((name,), (MISSING_VALUES,), float(points[MISSING]))]
     for low, high, level in zip(starts, ends, points[1:], strict=True):
         last = rows[-1]
-        if len(rows) > 1 and last.points == level:
-            rows[-1] = last._replace(ranges=(last.ranges[0]._replace(high=float(high)),))
+        before = last.ranges[0]
+        if len(rows) > 1 and last.points == level and isinstance(before, Interval):
+            rows[-1] = last._replace(ranges=(before._replace(high=float(high)),))
         else:
             rows.append(CardRow((name,), (Interval(float(low), float(high)),), float(level)))
     return rows
@@ -338,12 +392,15 @@ def _column_rows(bins: ColumnBins, points: FloatArray, name: str) -> list[CardRo
 
 def _flat(name: str, points: float) -> list[CardRow]:
     """The lines of a column whose values all have the same points."""
-    both = (Interval(0.0, 0.0, True),), (Interval(-math.inf, math.inf),)
+    both = (MISSING_VALUES,), (Interval(-math.inf, math.inf),)
     return [CardRow((name,), ranges, points) for ranges in both]
 
 
 def _pair_rows(
-    pair: PairBins, points: FloatArray, columns: Sequence[ColumnBins], names: Sequence[str]
+    pair: PairBins,
+    points: FloatArray,
+    columns: Sequence[ColumnBins | LevelBins],
+    names: Sequence[str],
 ) -> list[CardRow]:
     """The lines of a pair: its cells whose points are not zero."""
     sides = [
@@ -359,11 +416,24 @@ def _pair_rows(
     ]
 
 
-def _levels(bins: ColumnBins, level: Any) -> list[Interval]:
+def _levels(bins: ColumnBins | LevelBins, level: Any) -> list[Interval | LevelSet]:
     """The range of each level of a column in a pair."""
-    found = [Interval(0.0, 0.0, True)]
-    cuts = np.concatenate(([-math.inf], bins.cuts, [math.inf]))
-    for number in range(1, int(level[-1]) + 1):
+    found: list[Interval | LevelSet] = [MISSING_VALUES]
+    for number in range(1, int(level.max()) + 1):
         codes = np.flatnonzero(level == number)
+        if isinstance(bins, LevelBins):
+            found.append(_level_set(bins, codes.tolist()))
+            continue
+        cuts = np.concatenate(([-math.inf], bins.cuts, [math.inf]))
         found.append(Interval(float(cuts[codes[0] - 1]), float(cuts[codes[-1]])))
     return found
+
+
+def _level_set(bins: LevelBins, codes: Sequence[int]) -> LevelSet:
+    """The levels of some codes; with that of all others, the levels that are left out."""
+    labels = bins.labels or tuple(bins.values.tolist())
+    others = bins.other in codes
+    listed = [code - 1 for code in range(1, bins.other) if (code in codes) != others]
+    texts = bins.names()
+    shown = ", ".join(texts[code] for code in codes)
+    return LevelSet(shown, tuple(labels[k] for k in listed), bins.values[listed], others)

@@ -104,7 +104,7 @@ def compare(
     label: Label = None,
     positive: Positive = None,
     format: Format = "auto",
-    categorical: Categorical = "one_hot",
+    categorical: Categorical = "auto",
     buckets: Buckets = 1024,
     missing: Missing = "auto",
     drop: Drop = None,

@@ -59,7 +59,7 @@ def convert(
             help="Format of OUT; auto chooses by the file's name.", autocompletion=names.formats
         ),
     ] = "auto",
-    categorical: Categorical = "one_hot",
+    categorical: Categorical = "auto",
     buckets: Buckets = 1024,
     missing: Missing = "refuse",
     unlabelled: Annotated[

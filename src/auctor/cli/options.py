@@ -43,8 +43,9 @@ Label = Annotated[
 Categorical = Annotated[
     str,
     typer.Option(
-        help="How to encode columns of text: one_hot, hash, or refuse them.",
-        autocompletion=names.choices("one_hot", "hash", "refuse"),
+        help="How to encode columns of text: one_hot, hash, levels (one column, the default "
+        "with --model additive), or refuse them.",
+        autocompletion=names.choices("auto", "one_hot", "levels", "hash", "refuse"),
     ),
 ]
 Buckets = Annotated[

@@ -94,7 +94,7 @@ def stream(
         int,
         typer.Option(min=1, help="Number of first rows that decide the kinds of the columns."),
     ] = SAMPLE_ROWS,
-    categorical: Categorical = "one_hot",
+    categorical: Categorical = "auto",
     buckets: Buckets = 1024,
     missing: Annotated[
         str,

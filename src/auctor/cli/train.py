@@ -117,7 +117,7 @@ def train(
     test: TestFile = None,
     label: Label = None,
     format: Format = "auto",
-    categorical: Categorical = "one_hot",
+    categorical: Categorical = "auto",
     buckets: Buckets = 1024,
     missing: Missing = "auto",
     drop: Drop = None,
@@ -162,7 +162,8 @@ def train(
                           as_json, quiet)  # fmt: skip
         return train_on_shards(shards, table)
     refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
-    reading = replace(reading, missing=table.read_options().missing, check=True)
+    found = table.read_options()
+    reading = replace(reading, missing=found.missing, categorical=found.categorical, check=True)
     job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,
                    command, slices, baselines)  # fmt: skip
     screen = None if as_json or quiet else console()

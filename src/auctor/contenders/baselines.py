@@ -97,7 +97,8 @@ def baselines(
         n_threads=params.get("n_threads"),
         seed=seed,
     )
-    if isinstance(model, AdditiveModel):  # it accepts missing numbers, the baselines do not
+    if isinstance(model, AdditiveModel):  # it accepts categories and missing numbers
+        train, test = model.bins.expanded(train), model.bins.expanded(test)
         fill = SimpleImputer(keep_empty_features=True).fit(train)
         train, test = fill.transform(train), fill.transform(test)
     train, test = as_matrix(train), as_matrix(test)

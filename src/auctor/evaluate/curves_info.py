@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auctor.core.types import FloatArray, IntArray
+from auctor.additive.bins import Bins
+from auctor.additive.columns import ColumnBins, LevelBins
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.fit.model import model_of
 
 #: Largest number of curves in a report, those of largest effect.
@@ -19,7 +21,7 @@ class CurveModel(Protocol):
     """What the figures need of a fitted additive model: its bins, weights and scores."""
 
     @property
-    def bins(self) -> Any:
+    def bins(self) -> Bins:
         """The bins of columns and pairs."""
 
     @property
@@ -70,6 +72,8 @@ class ColumnCurve(NamedTuple):
         1 or -1 if the curve is constrained to rise or fall, otherwise 0.
     missing : float, optional
         What a missing value adds to the score, if training rows had missing values.
+    labels : tuple of str, optional
+        The levels of a category, by decreasing ``level``; the values are their positions.
     """
 
     name: str
@@ -79,6 +83,7 @@ class ColumnCurve(NamedTuple):
     band: FloatArray | None = None
     direction: int = 0
     missing: float | None = None
+    labels: tuple[str, ...] | None = None
 
     @property
     def title(self) -> str:
@@ -108,15 +113,19 @@ class PairMap(NamedTuple):
     Parameters
     ----------
     names : (str, str)
-    starts : two arrays
-        Smallest value of each bin of the two columns, without the bin of missing values.
+    starts : two tuples of str
+        Smallest value of each bin of the two columns, without the bin of missing values; of a
+        category its levels.
     level : (a, b) array
         What each cell adds to the score; its mean over the training rows is 0.
+    share : (a, b) array
+        Share of the training rows in each cell.
     """
 
     names: tuple[str, str]
-    starts: tuple[FloatArray, FloatArray]
+    starts: tuple[tuple[str, ...], tuple[str, ...]]
     level: FloatArray
+    share: FloatArray
 
     @property
     def title(self) -> str:
@@ -212,15 +221,27 @@ def column_curves(
             continue
         level = sign * (tables[j] - float(bins.share @ tables[j]))  # code 0: missing values
         band = None if bands is None else bands[j][:: int(sign)] * sign
+        shown, labels = np.arange(1, bins.size), None
+        if isinstance(bins, LevelBins):  # levels of the training rows, the largest first
+            shown = shown[np.argsort(-level[1:], kind="stable")]
+            shown = shown[bins.share[shown] > 0.0]
+            texts = bins.names()
+            values, labels = (
+                1.0 * np.arange(shown.size),
+                tuple(texts[code] for code in shown.tolist()),
+            )
+        else:
+            values = bins.middle + bins.scale * bins.line[1:]
         curves.append(
             ColumnCurve(
                 names[j],
-                bins.middle + bins.scale * bins.line[1:],
-                level[1:],
-                bins.share[1:],
-                band,
+                values,
+                level[shown],
+                bins.share[shown],
+                None if band is None else band[:, shown - 1],
                 int(made.signs[j]),
                 float(level[0]) if bins.has_missing else None,
+                labels,
             )
         )
     return curves
@@ -239,8 +260,8 @@ def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) ->
             for j, codes in zip((pair.first, pair.second), pair.levels, strict=True)
         ]
         both = names[pair.first], names[pair.second]
-        cells = level.reshape(pair.shape)[1:, 1:]
-        maps.append(PairMap(both, (starts[0], starts[1]), cells))
+        cells, share = (part.reshape(pair.shape)[1:, 1:] for part in (level, pair.share))
+        maps.append(PairMap(both, (starts[0], starts[1]), cells, share))
     return maps
 
 
@@ -264,10 +285,10 @@ def row_parts(
     parts = made.sign * made.explained(matrix)[:, :, 0]
     scores = made.sign * made.scores(matrix)[:, 0]
     values = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
-    pairs, labels = made.bins.pairs, made.part_names(names)
+    labels = made.part_names(names)
     reasons = []
     for k, title in enumerate(rows):
-        texts = part_texts(values[k], pairs)
+        texts = part_texts(values[k], made.bins)
         order = np.argsort(-np.abs(parts[k]), kind="stable")
         order = order[parts[k][order] != 0.0]
         reasons.append(
@@ -301,10 +322,13 @@ def _taken(X: Any, places: Any) -> Any:
     return (X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))[places]
 
 
-def part_texts(values: FloatArray, pairs: Sequence[Any]) -> list[str]:
+def part_texts(values: FloatArray, bins: Bins) -> list[str]:
     """The values of a row as text: of its columns, then of its pairs of columns."""
     texts = ["missing" if math.isnan(value) else f"{value:.6g}" for value in values.tolist()]
-    return texts + [f"{texts[pair.first]}, {texts[pair.second]}" for pair in pairs]
+    for j, column in enumerate(bins.columns):
+        if isinstance(column, LevelBins):
+            texts[j] = column.names()[int(column.codes(values[[j]])[0])]
+    return texts + [f"{texts[pair.first]}, {texts[pair.second]}" for pair in bins.pairs]
 
 
 def _names(model: CurveModel, names: Sequence[str] | None) -> Sequence[str]:
@@ -313,8 +337,10 @@ def _names(model: CurveModel, names: Sequence[str] | None) -> Sequence[str]:
     return model.part_names(names or model.feature_names)[:count]
 
 
-def _starts(bins: Any, codes: Any) -> FloatArray:
-    """Smallest value of each bin of a column in a pair; ``codes`` maps fine bins to these."""
+def _starts(bins: ColumnBins | LevelBins, codes: Array) -> tuple[str, ...]:
+    """Smallest value, or levels, of each bin of a column in a pair, to which ``codes`` maps."""
+    if isinstance(bins, LevelBins):
+        names = np.array(bins.names(), dtype=object)
+        return tuple(", ".join(names[codes == k]) for k in range(1, int(codes.max()) + 1))
     first = np.flatnonzero(np.diff(codes[1:], prepend=0))
-    edges: FloatArray = np.append(bins.low, bins.cuts)[first]
-    return edges
+    return tuple(f"{edge:.3g}" for edge in np.append(bins.low, bins.cuts)[first])

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auctor.additive.columns import ColumnBins
 from auctor.additive.model import AdditiveModel
 from auctor.core.errors import speaks_as
 from auctor.core.result import Solution
@@ -278,9 +279,10 @@ class _CurveTerms:
         row = self.matrix[[position]]
         parts = self.sign * self.model.explained(row)[0, :, 0]
         values = dense_array(row)[0].astype(np.float64)
-        shown: list[float | str] = list(part_texts(values, self.model.bins.pairs))
+        shown: list[float | str] = list(part_texts(values, self.model.bins))
         for k in np.flatnonzero(~np.isnan(values)).tolist():
-            shown[k] = float(values[k])
+            if isinstance(self.model.bins.columns[k], ColumnBins):
+                shown[k] = float(values[k])
         return _strongest(self.parts, self.first, shown, parts, self.kinds)
 
 

@@ -122,19 +122,24 @@ def _number(graph: Graph, column: Column, k: int) -> str:
 
 
 def _category(graph: Graph, column: Column, k: int) -> str:
-    """Add a column of zeros and ones for each category."""
+    """Add a column of zeros and ones for each category, or one of the numbers of levels."""
     levels = list(column.levels or ())
     words = {level: position for position, level in enumerate(levels)}
-    if column.fill:  # words for a missing value become the fill
+    if column.fill or column.numbered:  # words for a missing value become the fill, or missing
         spelt = [form(word) for word in sorted(MISSING) for form in (str, str.upper, str.title)]
-        words |= {word: words[str(column.fill)] for word in [*spelt, "NaN"]}
+        place = words[str(column.fill)] if column.fill else -1
+        words |= {word: place for word in [*spelt, "NaN"] if column.fill or word not in words}
     position = graph.add(
         "LabelEncoder",
         graph.text_input(column.name),
         domain=ML,
         keys_strings=list(words),
         values_int64s=list(words.values()),
-        default_int64=-1,
+        default_int64=len(levels) if column.numbered else -1,
     )
+    if column.numbered:
+        less = graph.add("Less", position, graph.constant(f"first_{k}", np.int64(0)))
+        number = graph.add("Cast", position, to=graph.kinds.DOUBLE)
+        return graph.add("Where", less, graph.constant(f"missing_{k}", np.float64("nan")), number)
     all_levels = graph.constant(f"levels_{k}", np.arange(len(levels))[None, :])
     return graph.add("Cast", graph.add("Equal", position, all_levels), to=graph.kinds.DOUBLE)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
-from auctor.additive.scorecard import make_scorecard, sql_name
+from auctor.additive.scorecard import make_scorecard, sql_literal, sql_name
 from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.markup import printable
@@ -133,7 +133,7 @@ def _query(found: Exported, columns: Sequence[Column], table: str) -> Iterator[s
         yield from _scored({"prediction": terms}, table)
         return
     scores = _scores(model, columns)
-    labels = [_literal(label) for label in model.classes.tolist()]
+    labels = [sql_literal(label) for label in model.classes.tolist()]
     two = model.binary
     added = {"predicted": _label(model.positive, labels) if two else _highest(list(scores), labels)}
     if two and model.calibrators is not None:
@@ -217,7 +217,7 @@ def _terms(coef: FloatArray, intercept: float, columns: Sequence[Column]) -> lis
 def _category(column: Column, weights: list[float]) -> str:
     """The weight of a row's category; 0 for other categories."""
     cases = [
-        f"WHEN {_literal(level)} THEN {weight!r}"
+        f"WHEN {sql_literal(level)} THEN {weight!r}"
         for level, weight in zip(column.levels or (), weights, strict=True)
         if weight
     ]
@@ -225,15 +225,15 @@ def _category(column: Column, weights: list[float]) -> str:
 
 
 def _levels(column: Column) -> Sequence[str | None]:
-    """The levels of a category, one for each column of the matrix; [None] for a number."""
-    return (column.levels or ()) if column.kind == "category" else (None,)
+    """The level of each column of the matrix that a column becomes; [None] for a single one."""
+    return (None,) if column.numbered or column.kind != "category" else column.levels or ()
 
 
 def _value(column: Column, level: str | None = None) -> str:
     """A column of the matrix: a number, or 1 for rows of a category and 0 for others."""
     if level is None:
         return _filled(column)
-    return f"CASE {_filled(column)} WHEN {_literal(level)} THEN 1.0 ELSE 0.0 END"
+    return f"CASE {_filled(column)} WHEN {sql_literal(level)} THEN 1.0 ELSE 0.0 END"
 
 
 def _filled(column: Column) -> str:
@@ -242,17 +242,7 @@ def _filled(column: Column) -> str:
     kept = KEEP if column.kind != "category" else ""  # a missing value stays, or is no category
     if column.fill is None or column.fill == kept:
         return name
-    return f"COALESCE({name}, {_literal(column.fill)})"
-
-
-def _literal(value: Any) -> str:
-    """A value as an SQL literal."""
-    if isinstance(value, bool | np.bool_):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int | float):
-        return repr(value)
-    text = value.decode() if isinstance(value, bytes) else str(value)
-    return "'" + text.replace("'", "''") + "'"
+    return f"COALESCE({name}, {sql_literal(column.fill)})"
 
 
 # --- labels and probabilities ---------------------------------------------------------------------

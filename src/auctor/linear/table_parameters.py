@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.additive.parameters import AdditiveParameters, read_monotone
+from auctor.additive.parameters import AdditiveParameters, read_monotone, read_pairs
 from auctor.core.errors import Option, ParameterError
 from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of
 from auctor.fit.registry import known
@@ -37,7 +37,7 @@ class TableParameters(ClassifierParameters):
     reading: ReadOptions | None = None
 
     def read_options(self) -> ReadOptions:
-        """How to read the table; missing values are imputed, or kept if the model is additive."""
+        """How to read the table: additive models keep missing values, and categories as levels."""
         reading = DEFAULTS if self.reading is None else self.reading
         if not isinstance(reading, ReadOptions):
             raise ParameterError(
@@ -52,8 +52,10 @@ class TableParameters(ClassifierParameters):
                 option=_READING,
             )
         rule = reading.missing or "auto"
-        keeps = self.model == "additive" and rule == "auto"
-        return replace(reading, missing=KEEP if keeps else rule)
+        if self.model != "additive":
+            return replace(reading, missing=rule)
+        ways = "levels" if reading.categorical == "auto" else reading.categorical
+        return replace(reading, missing=KEEP if rule == "auto" else rule, categorical=ways)
 
 
 def linear(given: TableParameters) -> ClassifierParameters:
@@ -64,6 +66,9 @@ def linear(given: TableParameters) -> ClassifierParameters:
             raise _needs_additive(
                 "an additive model for {option2}", "{option2} with {option3}", *options
             )
+    if given.read_options().categorical == "levels":
+        needs, got = "columns of zeros and ones for a linear model", Option("categorical", "levels")
+        raise _needs_additive(needs, "{option2}", got)
     if given.read_options().missing == KEEP:
         needs, got = "values in every row for a linear model", Option("missing", KEEP)
         raise _needs_additive(needs, "{option2}", got)
@@ -119,7 +124,8 @@ MODELS: dict[str, Callable[[TableParameters], ClassifierParameters]] = {
 def model_parameters(given: TableParameters, schema: Schema | None = None) -> ClassifierParameters:
     """The parameters of the model of the encoded columns; raises for invalid ones.
 
-    With a schema, the columns of ``monotone`` become numbers of encoded columns.
+    With a schema, the columns of ``monotone`` and ``interactions`` become numbers of encoded
+    columns, and its levels are categories of an additive model.
 
     Examples
     --------
@@ -136,7 +142,13 @@ def model_parameters(given: TableParameters, schema: Schema | None = None) -> Cl
         )
     made = make(given)
     check_params(made)
-    if schema is not None and isinstance(made, AdditiveParameters) and made.monotone is not None:
-        signs = read_monotone(made.monotone, schema.feature_names, schema.n_features)
-        made = replace(made, monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})
+    if schema is not None and isinstance(made, AdditiveParameters):
+        if made.monotone is not None:
+            signs = read_monotone(made.monotone, schema.feature_names, schema.n_features)
+            made = replace(made, monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})
+        if isinstance(made.interactions, list | tuple):
+            names, width = schema.feature_names, schema.n_features
+            pairs = read_pairs("interactions", made.interactions, names, width)
+            made = replace(made, interactions=pairs)
+        made = replace(made, categorical=schema.numbered_levels or "auto")
     return made

@@ -67,6 +67,20 @@ def draw_term(term: ColumnCurve | PairMap, ax: Any) -> None:
         image = ax.pcolormesh(term.level.T, cmap="RdBu_r", vmin=-most, vmax=most)
         ax.figure.colorbar(image, ax=ax)
         ax.set(title=term.title, xlabel=term.names[0], ylabel=term.names[1])
+        for axis, starts in zip((ax.xaxis, ax.yaxis), term.starts, strict=True):
+            axis.set_ticks(np.arange(len(starts)) + 0.5, starts, fontsize="x-small")
+        # The density of the rows beyond the edges of the map, one bin high.
+        wide, tall = (term.share.sum(axis=1 - k) for k in (0, 1))
+        places = [np.arange(share.size) for share in (wide, tall)]
+        style: dict[str, Any] = {"align": "edge", "color": "grey"}
+        ax.bar(places[0], wide / (wide.max() or 1.0), 1.0, bottom=tall.size, **style)
+        ax.barh(places[1], tall / (tall.max() or 1.0), 1.0, left=wide.size, **style)
+        return
+    if term.labels is not None:
+        errors = None if term.band is None else np.abs(term.band - term.level)
+        ax.barh(term.labels, term.level, xerr=errors)
+        ax.invert_yaxis()
+        ax.set(title=term.title, xlabel="Added to the score")
         return
     if term.band is not None:
         low, high = term.band

@@ -111,13 +111,18 @@ class Encoder:
         check_memory(8 * n * d, f"{n:,} rows of {d:,} columns", todo=IN_PARTS)
         matrix = np.zeros((n, d))
         rows = np.arange(n)
+        numbered = {at: len(levels) for at, levels in self.schema.numbered_levels.items()}
         for place, offset in zip(self.places.tolist(), self.offsets.tolist(), strict=True):
             if place >= 0:
                 matrix[:, offset] = block.numbers[:, place]
             else:
                 found = features[:, -1 - place]
                 known = found >= 0
-                matrix[rows[known], found[known]] = 1.0
+                if offset in numbered:
+                    matrix[:, offset] = np.where(known, found - offset, numbered[offset])
+                    matrix[found == -1, offset] = np.nan
+                else:
+                    matrix[rows[known], found[known]] = 1.0
         return matrix
 
     def with_dates(self, block: Block) -> Block:
@@ -161,7 +166,10 @@ class Encoder:
         return matrix
 
     def _features(self, block: Block) -> Array:
-        """Column of the matrix for each category of each row, -1 for no category; shape (n, c)."""
+        """Column of the matrix for each category of each row, below 0 for none; shape (n, c).
+
+        Of numbered categories, the column plus the number; -1 for missing ones, -2 for others.
+        """
         features = np.full(block.codes.shape, -1, np.int64)
         for j in np.flatnonzero(self.places < 0).tolist():
             k = -1 - int(self.places[j])
@@ -173,6 +181,8 @@ class Encoder:
             else:
                 found = [self.levels[j].get(str(word), -1) for word in words]
             self._count(column, block, k, np.array(found[: len(block.words[k])]) < 0)
+            if column.numbered:  # a level that is not known is not a missing one
+                found = [-2 if at < 0 else at for at in found]
             if not column.fill:
                 found.append(-1)
             features[:, k] = np.array(found, dtype=np.int64)[block.codes[:, k]]

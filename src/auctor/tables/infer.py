@@ -364,7 +364,8 @@ def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
         fill = min(word for word, count in words.items() if count == most)
     if options.categorical == "hash":
         return Column(name, "category", fill, buckets=options.buckets)
-    return Column(name, "category", fill, tuple(sorted(words)))
+    numbered = True if options.categorical == "levels" else None
+    return Column(name, "category", fill, tuple(sorted(words)), numbered=numbered)
 
 
 def _number_fill(

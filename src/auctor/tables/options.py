@@ -16,7 +16,7 @@ CHUNK_ROWS = 8192
 #: Largest number of stored entries of a chunk of several rows. 32 MiB of 8-byte numbers.
 CHUNK_ENTRIES = 1 << 22
 #: Ways to encode columns of text.
-CATEGORICAL = ("one_hot", "hash", "refuse")
+CATEGORICAL = ("auto", "one_hot", "levels", "hash", "refuse")
 #: Rules for missing values.
 MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent", "keep")
 #: Another rule, for streams: missing numbers stay NaN, so that the learner can skip such rows.
@@ -68,8 +68,10 @@ class ReadOptions:
         Columns of amounts such as $1,200 or 45 %, to read as numbers.
     date : mapping
         Patterns of dates by column, as in `datetime.strptime`: "%d/%m/%Y".
-    categorical : {"one_hot", "hash", "refuse"}
+    categorical : {"auto", "one_hot", "levels", "hash", "refuse"}
         "one_hot": a column of zeros and ones for each category, in the order of their names.
+        "levels": one column of the numbers of categories, for additive models, in which each level
+        has an effect of its own. "auto": "levels" for additive models, else "one_hot".
         "hash": ``buckets`` columns, which categories share by their hash
         (`auctor.tables.encode.bucket`). "refuse": columns of text are an error.
     buckets : int
@@ -122,7 +124,7 @@ class ReadOptions:
     as_category: str | Sequence[str] = ()
     as_number: str | Sequence[str] = ()
     date: Mapping[str, str] = field(default_factory=dict)
-    categorical: str = "one_hot"
+    categorical: str = "auto"
     buckets: int = 1024
     missing: str | None = None
     check: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from auctor.core.errors import DataError
@@ -34,6 +35,9 @@ class Column(NamedTuple):
         The categories, each of which becomes a column of zeros and ones; others become zeros.
     buckets : int, optional
         Number of columns that hashed categories share, instead of ``levels``.
+    numbered : bool, optional
+        Whether the column becomes one of the numbers of its ``levels``, from 0, instead of zeros
+        and ones; other categories have the number behind the last, and missing ones stay missing.
     pattern : str, optional
         Of a date, its pattern as in `datetime.strptime`, by default year-month-day; of an amount,
         its decimal sign.
@@ -45,18 +49,19 @@ class Column(NamedTuple):
     levels: tuple[str, ...] | None = None
     buckets: int | None = None
     pattern: str | None = None
+    numbered: bool | None = None
 
     @property
     def width(self) -> int:
         """Number of columns of the matrix that the column becomes."""
-        if self.kind != "category":
+        if self.kind != "category" or self.numbered:
             return 1
         return self.buckets or len(self.levels or ())
 
     @property
     def features(self) -> list[str]:
         """Names of the columns of the matrix that the column becomes."""
-        if self.kind != "category":
+        if self.kind != "category" or self.numbered:
             return [self.name]
         if self.buckets:
             return [f"{self.name}#{k}" for k in range(self.buckets)]
@@ -125,9 +130,19 @@ class Schema:
         return Schema(columns, label, len(names), names)
 
     @property
+    def numbered_levels(self) -> dict[int, tuple[str, ...]]:
+        """The levels of the columns of the matrix that have the numbers of levels."""
+        starts = accumulate((column.width for column in self.columns), initial=0)
+        return {
+            start: column.levels or ()
+            for start, column in zip(starts, self.columns, strict=False)
+            if column.numbered
+        }
+
+    @property
     def is_sparse(self) -> bool:
         """Whether a CSR matrix takes less memory than a dense one."""
-        categories = any(column.kind == "category" for column in self.columns)
+        categories = any(c.kind == "category" and not c.numbered for c in self.columns)
         stored = _COMPRESSED * len(self.columns) + _DENSE
         return categories and stored < _DENSE * self.n_features
 
@@ -173,6 +188,8 @@ def _column(content: Any) -> Column:
     _check(isinstance(column.name, str) and column.kind in KINDS, f"{content!r:.80}")
     has_pattern = column.kind in ("date", "amount")
     pattern = column.pattern
+    numbered = column.kind == "category" and column.numbered is True and not column.buckets
+    _check(numbered or column.numbered is None, f"numbered={column.numbered!r}")
     _check(pattern is None or (has_pattern and isinstance(pattern, str)), f"pattern={pattern!r}")
     if column.kind != "category":
         fill = column.fill

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from auctor.core.markup import Markup, element
+from auctor.core.types import FloatArray
 from auctor.evaluate.curves_info import ColumnCurve, CurvesInfo, PairMap, ScoreParts
 from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.svg import WIDTH, Axis, Frame, document, range_axis
@@ -14,6 +17,12 @@ from auctor.reports.text import short
 DENSITY = 0.15
 #: Largest number of bars for the parts of a score; the last is the sum of the rest.
 MOST_PARTS = 10
+#: Largest number of bars for the levels of a category.
+MOST_LEVELS = 30
+#: Letters of a tick, at most.
+MOST_LETTERS = 12
+#: Height of the densities beside the map of a pair, in bins.
+MARGIN = 1.5
 
 
 def curve_figures(info: CurvesInfo) -> list[Figure]:
@@ -58,7 +67,22 @@ def row_figures(info: CurvesInfo) -> list[Figure]:
 def _curve_figure(curve: ColumnCurve) -> Figure:
     """The figure of a curve, with a note about missing values."""
     note = "" if curve.missing is None else f"A missing value adds {short(curve.missing)}."
-    return Figure(curve.title, curve_svg(curve), note=note)
+    if curve.labels is None:
+        return Figure(curve.title, curve_svg(curve), note=note)
+    names = [f"{name} ({share:.1%})" for name, share in zip(curve.labels, curve.share, strict=True)]
+    order = np.sort(np.argsort(-curve.share, kind="stable")[:MOST_LEVELS])
+    if order.size < curve.share.size:
+        note += f" The {order.size} most frequent of {curve.share.size} levels are drawn."
+    band = None if curve.band is None else curve.band[:, order]
+    bars = bars_svg(
+        curve.title, [names[k] for k in order.tolist()], curve.level[order].tolist(), band
+    )
+    rows = [
+        (name, f"{share:.2%}", f"{level:+.4g}")
+        for name, share, level in zip(curve.labels, curve.share, curve.level, strict=True)
+    ]
+    table = NumberTable("In numbers", ("Level", "Rows", "Adds"), rows)
+    return Figure(curve.title, bars, note=note.strip(), table=table)
 
 
 def curve_svg(curve: ColumnCurve) -> Markup:
@@ -91,9 +115,27 @@ def curve_svg(curve: ColumnCurve) -> Markup:
 def pair_svg(pair: PairMap) -> Markup:
     """The heat map of a pair of columns as SVG."""
     across, up = (_levels(name, s) for name, s in zip(pair.names, pair.starts, strict=True))
-    frame = Frame(across, up)
+    # Beyond the last bins there is room for the densities of both columns.
+    frame = Frame(across._replace(high=across.high + MARGIN), up._replace(high=up.high + MARGIN))
     most = float(np.abs(pair.level).max(initial=0.0)) or 1.0
     marks = []
+    for one, share in enumerate((pair.share.sum(axis=1), pair.share.sum(axis=0))):
+        base = (up, across)[one].high
+        density = base + MARGIN * share / (share.max() or 1.0)
+        for k, height in enumerate(density.tolist()):
+            ends = (k, k + 1), (base, height)
+            x, y = ends if one == 0 else ends[::-1]
+            marks.append(
+                element(
+                    "rect",
+                    element("title", f"{share[k]:.1%} of the rows"),
+                    class_="density",
+                    x=f"{frame.across(x[0]):.2f}",
+                    y=f"{frame.down(y[1]):.2f}",
+                    width=f"{frame.across(x[1]) - frame.across(x[0]):.2f}",
+                    height=f"{frame.down(y[0]) - frame.down(y[1]):.2f}",
+                )
+            )
     for a, line in enumerate(pair.level.tolist()):
         for b, level in enumerate(line):
             left, right = frame.across(a), frame.across(a + 1)
@@ -114,10 +156,13 @@ def pair_svg(pair: PairMap) -> Markup:
     return frame.chart(pair.title, *marks)
 
 
-def _levels(name: str, starts: np.ndarray) -> Axis:
-    """An axis of bins, with a tick at the smallest value of each."""
-    ticks = tuple((float(k), f"{start:.3g}") for k, start in enumerate(starts.tolist()))
-    return Axis(name, 0.0, float(max(1, starts.size)), ticks)
+def _levels(name: str, starts: Sequence[str]) -> Axis:
+    """An axis of bins, with a tick at the smallest value, or with the levels, of each."""
+    ticks = tuple(
+        (float(k), start if len(start) <= MOST_LETTERS else start[: MOST_LETTERS - 1] + "…")
+        for k, start in enumerate(starts)
+    )
+    return Axis(name, 0.0, float(max(1, len(starts))), ticks)
 
 
 def row_svg(row: ScoreParts) -> Markup:
@@ -127,7 +172,15 @@ def row_svg(row: ScoreParts) -> Markup:
     if len(parts) > MOST_PARTS:
         names = [*names[: MOST_PARTS - 1], f"{len(parts) - MOST_PARTS + 1} others"]
         parts = [*parts[: MOST_PARTS - 1], sum(parts[MOST_PARTS - 1 :])]
-    most = max(map(abs, parts), default=1.0) or 1.0
+    return bars_svg(row.title, names, parts)
+
+
+def bars_svg(
+    title: str, names: Sequence[str], parts: Sequence[float], band: FloatArray | None = None
+) -> Markup:
+    """Named bars to the right and to the left of 0, with lines for the band of each, as SVG."""
+    ends = np.zeros((2, len(parts))) if band is None else band
+    most = float(max(np.abs(parts).max(initial=0.0), np.abs(ends).max(initial=0.0))) or 1.0
     height, middle, half = 26 * max(1, len(parts)) + 8, 180.0, 150.0
     marks = [element("line", class_="grid", x1=middle, y1=0, x2=middle, y2=height)]
     for k, (name, part) in enumerate(zip(names, parts, strict=True)):
@@ -146,4 +199,8 @@ def row_svg(row: ScoreParts) -> Markup:
                 height=9,
             )
         )
-    return document(WIDTH, height, row.title, marks)
+        if band is not None:
+            low, high = (f"{middle + half * end / most:.2f}" for end in band[:, k])
+            y = top + 4.5
+            marks.append(element("line", class_="line s1", x1=low, y1=y, x2=high, y2=y))
+    return document(WIDTH, height, title, marks)
