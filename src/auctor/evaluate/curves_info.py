@@ -226,10 +226,8 @@ def column_curves(
             shown = shown[np.argsort(-level[1:], kind="stable")]
             shown = shown[bins.share[shown] > 0.0]
             texts = bins.names()
-            values, labels = (
-                1.0 * np.arange(shown.size),
-                tuple(texts[code] for code in shown.tolist()),
-            )
+            values = np.arange(shown.size).astype(np.float64)
+            labels = tuple(texts[code] for code in shown.tolist())
         else:
             values = bins.middle + bins.scale * bins.line[1:]
         curves.append(
