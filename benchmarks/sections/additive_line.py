@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
@@ -27,6 +25,8 @@ SMALL = 1_000
 WEIGHTS = ((0.3, 0.0), (0.03, 0.0), (0.03, 0.3), (0.03, 1.0), (0.1, 3.0))
 ROWS = 1_200
 FOLDS = 2
+#: Members of each model, and strengths that are tried.
+MEMBERS, STRENGTHS = 5, 15
 
 
 def run(settings: Settings) -> dict[str, object]:
@@ -101,20 +101,27 @@ def _measure(data: datasets.DataSet, weights: tuple[tuple[float, float], ...]) -
 def _auc(
     X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, pair: tuple[float, float]
 ) -> float:
-    """Test AUC of the strength that cross-validation picks."""
+    """Test AUC of the mean of the members, without pairs."""
     from auctor.additive.bins import Bins
-    from auctor.additive.parameters import AdditiveParameters, curve_penalty, search_parameters
-    from auctor.fit.select import StrengthSearch
-    from auctor.fit.targets import Rows
+    from auctor.additive.members import PairRule, fit_members, mean_loss
+    from auctor.additive.parameters import KINKED_CURVE_RATIO, curve_penalty
+    from auctor.additive.purify import averaged
+    from auctor.additive.task import Fold, Task
+    from auctor.core.types import Target
+    from auctor.fit.folds import stratified_folds
+    from auctor.losses import Logistic
+    from auctor.solvers import strength_max
 
     bins = Bins.of(X[train])
     penalty = curve_penalty("fused", bins, np.zeros(X.shape[1], dtype=np.int64), pair)
-    given = AdditiveParameters("auc", surrogate="squared_hinge", n_threads=1, threshold_cv=None)
-    rows = Rows(bins.encoded(X[train]), np.array([False, True]), y[train].astype(np.int64))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        search = StrengthSearch(search_parameters(given, penalty, None), rows)
-        search.run()
-    model = search.trained.model
-    scores = bins.scores(X[test], model.coef, model.intercept)[:, 0]
-    return float(roc_auc_score(y[test], scores))
+    task = Task(Logistic(), Target(np.where(y[train], 1.0, -1.0)), n_threads=1)
+    top = strength_max(task.problem(bins.encoded(X[train]), penalty))
+    strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, STRENGTHS)
+    parts = [Fold(*fold) for fold in stratified_folds(y[train].astype(np.int64), MEMBERS, 0)]
+    members = fit_members(
+        task, bins, bins.codes(X[train]), penalty, strengths, parts,
+        PairRule(np.arange(0)), False, lambda losses, share: int(mean_loss(share, losses).argmin()),
+    )  # fmt: skip
+    fits = members.fits
+    coef, intercept, _ = averaged(bins, [f.coef for f in fits], [f.intercept for f in fits])
+    return float(roc_auc_score(y[test], bins.scores(X[test], coef, intercept)[:, 0]))

@@ -88,7 +88,7 @@ class BlockNewton:
 
     leading: Binned | None = None
 
-    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SEPARABLE_PENALTY
+    needs = Need.SMOOTH_LOSS | Need.LOW_RANK_CURVATURE | Need.SEPARABLE_PENALTY
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BlockState:
         """State at the starting point."""
@@ -128,12 +128,19 @@ class BlockNewton:
         index = np.flatnonzero(active | near)
         if not index.size:
             return None
-        h = problem.loss_at(point.scores).curvature().diagonal
+        curvature = problem.loss_at(point.scores).curvature()
+        h = curvature.diagonal
         part = self.leading.only(index)
         side, corner = np.zeros(index.size), 1.0
         if problem.has_intercept:
             side, corner = part.gradient(h), float(h.sum())
-        return Block(index, part.gram(h), side, corner)
+        gram = part.gram(h)
+        if curvature.factors is not None and curvature.core is not None:
+            pulled = np.column_stack(
+                [part.gradient(np.ascontiguousarray(u)) for u in curvature.factors.T]
+            )
+            gram += pulled @ curvature.core @ pulled.T
+        return Block(index, gram, side, corner)
 
     def _direction(
         self,

@@ -16,6 +16,7 @@ from auctor.losses import (
     Quantile,
     Squared,
 )
+from auctor.losses.gamma import Gamma
 from auctor.penalties import L1, L2, ElasticNet, NoPenalty
 
 #: Losses for regression by name.
@@ -26,6 +27,7 @@ LOSSES: dict[str, Callable[[], Loss]] = {
     "quantile": Quantile,
     "epsilon_insensitive": EpsilonInsensitive,
     "poisson": Poisson,
+    "gamma": Gamma,
 }
 
 

@@ -37,8 +37,8 @@ class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     loss : str or loss object
-        "squared", "huber", "absolute", "quantile", "epsilon_insensitive", "poisson" (log link), or
-        an object such as ``auctor.losses.Quantile(0.9)``.
+        "squared", "huber", "absolute", "quantile", "epsilon_insensitive", "poisson" and "gamma"
+        (log link), or an object such as ``auctor.losses.Quantile(0.9)``.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         A penalty object has its own strength.
     strength : float >= 0

@@ -44,16 +44,17 @@ class Case:
 
 
 def target_for(loss: Loss, rng: np.random.Generator, n: int = N_ROWS) -> FloatArray:
-    """A random target in the domain of a loss: real numbers, else counts, else -1/+1."""
+    """A random target in the domain of a loss: real numbers, counts, -1/+1, or above 0."""
     binary = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
-    choices = (rng.normal(size=n), rng.poisson(2.0, size=n).astype(float), rng.permutation(binary))
+    real, counts = rng.normal(size=n), rng.poisson(2.0, size=n).astype(float)
+    choices = (real, counts, rng.permutation(binary), 0.5 + counts)
     for y in choices:
         try:
             loss.check_target(Target(y))
         except AuctorError:
             continue
         return y
-    raise AssertionError(f"{type(loss).__name__} refuses real, count and binary targets")
+    raise AssertionError(f"{type(loss).__name__} refuses real, count, binary and positive targets")
 
 
 def generic_cases(loss: Loss, rng: np.random.Generator) -> Iterator[Case]:
