@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from auctor import MetricClassifier
-from auctor.core.errors import AuctorError, DataError, DataWarning, MissingExtraError
+from auctor.core.errors import AuctorError, DataWarning, MissingExtraError
 from auctor.tune import Conditional, DfoTr, Float, SearchCV
 
 X, y = make_classification(150, 6, n_informative=3, flip_y=0.1, random_state=0)
