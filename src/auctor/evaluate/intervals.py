@@ -7,6 +7,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -75,7 +76,7 @@ def around(value: float, error: float, trials: float) -> Estimate:
         return wilson(value * trials, trials)._replace(method=WILSON)
     odds = math.log(value) - math.log1p(-value)
     reach = REACH * error / (value * (1.0 - value))  # d log-odds = d value / (value (1 - value))
-    return Estimate(value, _expit(odds - reach), _expit(odds + reach), BOOTSTRAP)
+    return Estimate(value, float(expit(odds - reach)), float(expit(odds + reach)), BOOTSTRAP)
 
 
 def spread(s: Sweep, seed: int) -> RankingErrors:
@@ -120,9 +121,3 @@ def _groups(s: Sweep) -> tuple[FloatArray, FloatArray]:
 def _from_zero(rows: FloatArray) -> FloatArray:
     """Cumulative counts with a zero before the first column."""
     return np.pad(rows, ((0, 0), (1, 0)))
-
-
-def _expit(x: float) -> float:
-    """``1 / (1 + exp(-x))`` without overflow."""
-    e = math.exp(-abs(x))
-    return 1.0 / (1.0 + e) if x >= 0.0 else e / (1.0 + e)

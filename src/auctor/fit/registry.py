@@ -44,10 +44,10 @@ PENALTIES: dict[str, Callable[[float, float | None], Penalty]] = {
 }
 
 
-def resolve_loss(loss: object) -> Loss:
-    """The regression loss of a name; a loss object is returned unchanged."""
+def resolve_loss(loss: object, losses: Mapping[str, Callable[[], Loss]] = LOSSES) -> Loss:
+    """The loss of a name, by default for regression; a loss object is returned unchanged."""
     if isinstance(loss, str):
-        return LOSSES[known("loss", loss, LOSSES)]()
+        return losses[known("loss", loss, losses)]()
     return as_loss("loss", loss)
 
 

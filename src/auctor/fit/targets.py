@@ -208,11 +208,6 @@ def sign_of(classes: Array, positive: int) -> float:
     return -1.0 if classes.size == 2 and positive == 0 else 1.0
 
 
-def code_of(classes: Array, pos_label: Any) -> int:
-    """Position of the positive class of a fitted model; 1 for several classes."""
-    return 1 if pos_label is None else int(np.flatnonzero(classes == pos_label)[0])
-
-
 def row_weight(class_weight: Any, rows: Rows) -> FloatArray | None:
     """Row weights times class weights."""
     if class_weight is None:

@@ -42,7 +42,7 @@ def train_model(
     Parameters
     ----------
     params : ClassifierParameters, SearchParameters or AdditiveParameters
-        A search needs ``refit``; `choose_strength` does without.
+        A search without ``refit`` has no model in its result.
     rows : Rows
         The model is for their original columns, also if they are scaled.
     options : FitOptions, optional
@@ -54,17 +54,6 @@ def train_model(
     check_params(params)
     result: ClassifierResult = kind_for(params).train(params, rows, options or FitOptions())
     return result
-
-
-def choose_strength(
-    params: SearchParameters, rows: Rows, options: FitOptions | None = None
-) -> FitResult[SearchParameters, LinearModel | None]:
-    """Pick the strength by cross-validation; then fit to all rows if ``refit`` says so.
-
-    Parameters are those of `train_model`.
-    """
-    check_params(params)
-    return _searched(params, rows, options or FitOptions())
 
 
 def train_regression(

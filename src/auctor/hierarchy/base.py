@@ -13,10 +13,10 @@ from auctor.core.errors import DataError, DataWarning, speaks, warn
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
 from auctor.data.coerce import check_weight
-from auctor.fit.registry import resolve_penalty
+from auctor.fit.registry import resolve_loss, resolve_penalty
 from auctor.hierarchy.labels import Form, Labels, read_labels
 from auctor.hierarchy.measures import TaxonomyReport
-from auctor.hierarchy.nodes import NodeSettings, node_loss
+from auctor.hierarchy.nodes import LOSSES, NodeSettings
 from auctor.hierarchy.report import measure
 from auctor.hierarchy.taxonomy import Taxonomy
 
@@ -89,7 +89,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         check_real("strength", self.strength, low=0.0)
         check_real("tol", self.tol, low=0.0, open_low=True)
         return NodeSettings(
-            node_loss(self.loss if loss is None else loss),
+            resolve_loss(self.loss if loss is None else loss, LOSSES),
             lambda: resolve_penalty(self.penalty, self.strength, None),
             self.solver,
             self.tol,

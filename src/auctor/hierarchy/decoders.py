@@ -6,7 +6,6 @@ A consistent set has, with every label, all its ancestors.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -404,39 +403,3 @@ def descendants(taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
     start = np.concatenate(([0], np.cumsum([len(one) for one in sets]))).astype(np.int64)
     below = np.concatenate([np.array(sorted(one), dtype=np.int64) for one in sets])
     return start, below
-
-
-Combine = Callable[[FloatArray, FloatArray], FloatArray]
-
-
-def tree_map(values: FloatArray, combine: Combine, taxonomy: Taxonomy) -> FloatArray:
-    """Replace each column by ``combine(own column, parent's column)``, top down, on a tree.
-
-    Examples
-    --------
-    >>> taxonomy = Taxonomy.from_paths(["a/b/c"])
-    >>> tree_map(np.array([[0.0, 1.0, 1.0]]), np.add, taxonomy)
-    array([[0., 1., 2.]])
-    """
-    out = values.copy()
-    for t, above in enumerate(taxonomy.parent):
-        if above >= 0:
-            out[:, t] = combine(out[:, t], out[:, above])
-    return out
-
-
-def tree_reduce(values: FloatArray, combine: Combine, taxonomy: Taxonomy) -> FloatArray:
-    """Replace each column by ``combine(own column, child's column)`` for all children, bottom up.
-
-    Examples
-    --------
-    >>> taxonomy = Taxonomy.from_paths(["a/b", "a/c"])
-    >>> tree_reduce(np.array([[0.0, 1.0, 2.0]]), np.add, taxonomy)
-    array([[3., 1., 2.]])
-    """
-    out = values.copy()
-    for t in range(taxonomy.n_nodes - 1, -1, -1):
-        above = taxonomy.parent[t]
-        if above >= 0:
-            out[:, above] = combine(out[:, above], out[:, t])
-    return out

@@ -14,7 +14,6 @@ from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse
 from auctor.data.matrices import CompressedRows, compressed_rows, dense_array, stacked_rows
 from auctor.data.stacked import Stacked
-from auctor.fit.registry import as_loss, known
 from auctor.hierarchy.policies import measured_rule
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
@@ -39,13 +38,6 @@ LOSSES: dict[str, type[Loss]] = {
     "hinge": Hinge,
     "square": Squared,
 }
-
-
-def node_loss(loss: Any) -> Loss:
-    """The loss of a name; a loss object is returned unchanged."""
-    if isinstance(loss, str):
-        return LOSSES[known("loss", loss, LOSSES)]()
-    return as_loss("loss", loss)
 
 
 class NodeTask(NamedTuple):

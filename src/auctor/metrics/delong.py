@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import speaks_as
@@ -116,7 +117,7 @@ def auc_interval(
     # Normal interval on the logit scale: the delta method divides the error by AUC (1 - AUC).
     reach = NormalDist().inv_cdf(0.5 * (1.0 + level)) * error / limit
     centre = math.log(value) - math.log1p(-value)
-    return AucInterval(value, _expit(centre - reach), _expit(centre + reach), error)
+    return AucInterval(value, float(expit(centre - reach)), float(expit(centre + reach)), error)
 
 
 @speaks_as("compare_auc")
@@ -203,9 +204,3 @@ def _variance_of_mean(
     if n < 2.0:
         return limit / max(n, 1.0)
     return float(frequency @ (values - mean) ** 2) / (n - 1.0) / n
-
-
-def _expit(x: float) -> float:
-    """``1 / (1 + exp(-x))`` without overflow."""
-    e = math.exp(-abs(x))
-    return 1.0 / (1.0 + e) if x >= 0.0 else e / (1.0 + e)

@@ -51,7 +51,7 @@ class SavedHierarchy(SavedEstimator):
             raise ParameterError(
                 "models of auctor for the labels",
                 got=f"{estimator.estimator!r} as estimator",
-                todo="Pickle it, or fit it without estimator.",
+                todo="Fit it without estimator.",
             )
         ridge = {}
         if "kernel_" in found:

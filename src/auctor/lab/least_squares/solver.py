@@ -34,7 +34,7 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True)
-class Fit:
+class LeastSquaresFit:
     """The result of a least-squares solve.
 
     Attributes
@@ -83,7 +83,7 @@ def solve(
     tol: float = 1e-8,
     slope: float = 0.0,
     max_iter: int = 200,
-) -> Fit:
+) -> LeastSquaresFit:
     """Minimise half the sum of squares of ``residuals(x)``.
 
     Parameters
@@ -143,7 +143,7 @@ def solve(
             status = FitStatus.SETTLED
             break
         trace.append(values.value)
-    return Fit(
+    return LeastSquaresFit(
         x=values.x,
         value=values.value,
         slope=values.slope,

@@ -69,7 +69,7 @@ class StepScale(NamedTuple):
     theta: float
 
 
-class Found(NamedTuple):
+class Trial(NamedTuple):
     """A trial: its point if accepted, the extrapolated point (``source``), momentum, and work.
 
     ``steps`` counts the coordinate steps of all trials so far, ``failures`` the rejected trials.
@@ -301,11 +301,11 @@ class AcceleratedProximalQuasiNewton:
         )
         return self._reset(done) if self._rule.ends_warmup(self, done) else done
 
-    def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> Found | None:
+    def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> Trial | None:
         """Enlarge H until its model is an upper bound of the loss; no point if that fails."""
         steps, momentum, source = 0, 0.0, state.point
 
-        def trial(failures: int) -> Found:
+        def trial(failures: int) -> Trial:
             nonlocal steps, momentum, source
             metric = self._rule.metric(self, state, matrix, self.shrink**-failures)
             # t_k solves t (t - 1) = theta t_{k-1}^2.
@@ -316,13 +316,13 @@ class AcceleratedProximalQuasiNewton:
                 extrapolated = extrapolate(problem, state.point, state.previous, momentum)
                 source = problem.with_best_intercept(extrapolated)
             if not math.isfinite(source.loss):
-                return Found(None, source, t, metric, steps, failures)
+                return Trial(None, source, t, metric, steps, failures)
             new, taken = self._propose(problem, state, source, matrix, metric.scale)
             steps += taken
-            return Found(new, source, t, metric, steps, failures)
+            return Trial(new, source, t, metric, steps, failures)
 
-        def ends(_: int, found: Found) -> bool:
-            return found.point is not None or not math.isfinite(found.source.loss)
+        def ends(_: int, last: Trial) -> bool:
+            return last.point is not None or not math.isfinite(last.source.loss)
 
         accepted = first_accepted(trial, ends, range(MOST_TRIALS))
         return None if accepted is None else accepted[1]
