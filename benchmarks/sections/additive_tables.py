@@ -65,21 +65,12 @@ def _matrix(frame: Any) -> tuple[Any, Any]:
     ), frame
 
 
-def _coded(frame: Any, text: list[str]) -> Any:
-    """Categories as their numbers, -1 for a missing one as NaN."""
-    codes = {c: frame[c].cat.codes.astype(float).where(frame[c].notna()) for c in text}
-    return frame.assign(**codes)
-
-
 def _additive(train: Any, y: np.ndarray, test: Any, seed: int, pairs: object = "auto") -> Fit:
     from auctor import AdditiveClassifier
 
-    text = [column for column in train if train[column].dtype == "category"]
-    train, test = _coded(train, text), _coded(test, text)
     # Scores do not depend on the metric; with "f1" held-out rows choose its threshold.
-    model = AdditiveClassifier(
-        "f1", interactions=pairs, categorical=text or "auto", n_threads=1, random_state=seed
-    ).fit(train, y)
+    model = AdditiveClassifier("f1", interactions=pairs, n_threads=1, random_state=seed)
+    model.fit(train, y)
     return Fit(
         model.predict_proba(test)[:, 1],
         terms=len(model.names_),
