@@ -1,0 +1,177 @@
+"""Edits of a fitted additive model by hand, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.additive.bins import PairBins
+from auctor.additive.columns import ColumnBins, LevelBins
+from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
+from auctor.core.errors import DataError
+from auctor.core.types import Array, FloatArray, Target
+from auctor.fit.registry import resolve_loss
+
+#: A fitted additive model.
+CurveModel = AdditiveModel | AdditiveRegressionModel
+
+
+class Edit(NamedTuple):
+    """A change of one term of a model, and the metric before and after it.
+
+    Parameters
+    ----------
+    term : str
+        Name of the column or pair.
+    moved : float
+        Mean absolute change of the scores of the training rows.
+    before, after : float, optional
+        The metric of the rows passed to `edit`, greater is better.
+    """
+
+    term: str
+    moved: float
+    before: float | None = None
+    after: float | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """Decrease of the metric, if it was measured."""
+        return None if self.before is None or self.after is None else self.before - self.after
+
+    def __str__(self) -> str:
+        text = f"{self.term}: scores move by {self.moved:.4g} on average"
+        if self.before is None or self.after is None:
+            return text + "; pass X and y to see what it costs"
+        return text + f"; metric {self.before:.6g} before, {self.after:.6g} after"
+
+
+def term_number(names: Sequence[str], term: Any, n_columns: int) -> int:
+    """Number of the column or pair that a name, a number, or two of them stand for."""
+    if isinstance(term, tuple) and len(term) == 2:
+        one, two = (term_number(names[:n_columns], side, n_columns) for side in term)
+        wanted = [f"{names[a]} x {names[b]}" for a, b in ((one, two), (two, one))]
+        term = next((name for name in wanted if name in names), term)
+    if isinstance(term, str) and term in names:
+        return list(names).index(term)
+    if isinstance(term, int | np.integer) and 0 <= term < len(names):
+        return int(term)
+    todo = f"Names: {', '.join(names[:10])}."
+    raise DataError("a column or pair of the model", got=repr(term), todo=todo)
+
+
+def edited(
+    model: CurveModel,
+    term: int,
+    k: int,
+    *,
+    values: Any = None,
+    flat: tuple[float, float] | None = None,
+    drop: bool = False,
+) -> CurveModel:
+    """The model with another table of one term; its other terms and its threshold stay.
+
+    Parameters
+    ----------
+    model : AdditiveModel or AdditiveRegressionModel
+    term : int
+        Number of the column, or of the pair behind the columns.
+    k : int
+        Number of the score.
+    values : array or mapping, optional
+        As in `AdditiveClassifier.edit`.
+    flat : (low, high), optional
+    drop : bool
+    """
+    if (values is not None) + (flat is not None) + bool(drop) != 1:
+        raise DataError(
+            "one of values, flat and drop", got="none or several", todo="Pass one of them."
+        )
+    part = model.bins.parts[term]
+    a, b = model.bins.bounds[term : term + 2].tolist()
+    old = model.coef[k, a:b]
+    if drop:
+        new = np.zeros_like(old)
+    elif flat is not None:
+        new = _flattened(part, old, flat)
+    else:
+        new = _with_values(part, old, values)
+    if not np.isfinite(new).all():
+        raise DataError("finite values", got="NaN or infinity", todo="Pass numbers.")
+    sign = model.signs[term] if term < model.signs.size else 0
+    if sign and (sign * np.diff(new[1:]) < 0.0).any():
+        raise DataError(
+            "values in the direction of a monotone column",
+            got="some against it",
+            todo="Pass values that rise, or fall, as the column does.",
+        )
+    coef = model.coef.copy()
+    coef[k, a:b] = new
+    error = None if model.error is None else model.error.copy()
+    if error is not None:  # what a person has set has no standard error
+        error[k, a:b][new != old] = 0.0
+    return replace(model, coef=coef, error=error)
+
+
+def _flattened(part: Any, old: FloatArray, flat: tuple[float, float]) -> FloatArray:
+    """A curve whose bins that reach into a range have their weighted mean."""
+    if not isinstance(part, ColumnBins):
+        raise DataError("a column of numbers for flat", got="another term", todo="Pass values.")
+    low, high = flat
+    if not low < high:
+        raise DataError("a range for flat", got=repr(flat), todo="Pass (low, high).")
+    first, last = (int(part.codes(np.array([end], dtype=np.float64))[0]) for end in (low, high))
+    here = slice(first, last + 1)
+    share = part.share[here]
+    new = old.copy()
+    new[here] = share @ old[here] / share.sum() if share.any() else old[here].mean()
+    return new
+
+
+def _with_values(part: Any, old: FloatArray, values: Any) -> FloatArray:
+    """A table with other values: of all bins, or of some levels by name."""
+    new = old.copy()
+    if isinstance(values, Mapping):
+        codes = {}
+        if isinstance(part, LevelBins):
+            codes = {name: code for code, name in enumerate(part.names())}
+        elif isinstance(part, ColumnBins):
+            codes = {"missing": 0}
+        unknown = [key for key in values if key not in codes]
+        if unknown:
+            todo = f"Known: {', '.join(list(codes)[:10])}." if codes else "Pass an array."
+            raise DataError("levels of the column", got=repr(unknown[0]), todo=todo)
+        for key, value in values.items():
+            new[codes[key]] = float(value)
+        return new
+    numbers = np.asarray(values, dtype=np.float64)
+    if isinstance(part, PairBins):
+        cells = new.reshape(part.shape)[1:, 1:]  # a view, without missing values
+    else:
+        cells = new[1 : -1 if isinstance(part, LevelBins) else None]
+    if numbers.shape != cells.shape:
+        raise DataError(
+            f"values of shape {cells.shape}, as `curve` returns them",
+            got=f"shape {numbers.shape}",
+            todo="Change some of these.",
+        )
+    cells[...] = numbers
+    return new
+
+
+def moved_by(old: CurveModel, new: CurveModel, term: int) -> float:
+    """Mean absolute change of the scores of the training rows by an edit of a term."""
+    a, b = old.bins.bounds[term : term + 2].tolist()
+    share = old.bins.parts[term].share
+    return float((np.abs(new.coef - old.coef)[:, a:b] @ (share / share.sum())).max())
+
+
+def measured(model: CurveModel, scores: FloatArray, y: Array, weight: FloatArray | None) -> float:
+    """The metric of scores (n, k), less the threshold; minus the loss of a regression."""
+    if isinstance(model, AdditiveModel):
+        return float(model.score_at(scores[:, 0] if model.binary else scores, y, weight))
+    target = Target(np.asarray(y, dtype=np.float64), weight)
+    return -float(resolve_loss(model.loss).value(scores[:, 0], target))

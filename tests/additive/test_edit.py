@@ -1,0 +1,130 @@
+"""Edits of additive models by hand, what they cost on held-out rows, and bands of explanations."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import auctor
+from auctor import AdditiveClassifier, AdditiveRegressor
+from auctor.core.errors import DataError
+
+
+def _rows():
+    rng = np.random.default_rng(0)
+    n = 500
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(size=n),
+            "income": rng.normal(size=n),
+            "town": rng.choice(["Oslo", "Rome", "Bonn"], n),
+        }
+    )
+    score = X["age"] + X["age"] * X["income"] + 1.5 * (X["town"] == "Rome")
+    return X, score.to_numpy() + 0.5 * rng.normal(size=n) > 0.5
+
+
+@pytest.fixture
+def fitted():
+    X, y = _rows()
+    model = AdditiveClassifier(
+        members=3, interactions=[("age", "income")], monotone={"town": 0}, strength=0.003
+    )
+    return model.fit(X, y), X, y
+
+
+def test_a_dropped_term_costs_what_held_out_rows_say(fitted):
+    model, X, y = fitted
+    parts, scores = model.explain(X), model.decision_function(X)
+    edit = model.edit("town", drop=True, X=X, y=y)
+    assert edit.before == pytest.approx(model.score_oof_)
+    assert edit.cost > 0.01
+    assert "before" in str(edit)
+    np.testing.assert_allclose(model.decision_function(X), scores - parts[:, 2], atol=1e-12)
+    np.testing.assert_allclose(edit.moved, np.abs(parts[:, 2]).mean(), atol=1e-12)
+    # A further edit is measured from the edited model on.
+    again = model.edit("age", drop=True, X=X, y=y)
+    assert again.before == pytest.approx(edit.after)
+
+
+def test_files_keep_edits(fitted, tmp_path):
+    model, X, y = fitted
+    model.edit(("income", "age"), drop=True)
+    auctor.save(model, tmp_path / "m.auctor")
+    again = auctor.load(tmp_path / "m.auctor")
+    assert not again.pair_map(("age", "income")).any()
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    with pytest.raises(DataError, match="training=False"):
+        again.edit("town", drop=True, X=X, y=y)
+    assert again.edit("town", drop=True, X=X, y=y, training=False).cost > 0.0
+
+
+def test_values_of_bins_levels_and_cells(fitted):
+    model, X, _ = fitted
+    values, level = model.curve("income")
+    level[values > 0.0] = 0.25
+    model.edit("income", level)
+    np.testing.assert_array_equal(model.curve("income")[1], level)
+    towns, level = model.curve("town")
+    model.edit("town", {"Rome": 0.5, "missing": -1.0})
+    assert model.curve("town")[1].tolist() == [*level[:2], 0.5]
+    assert towns.tolist() == ["Bonn", "Oslo", "Rome"]
+    gone = X.assign(town=None)
+    np.testing.assert_array_equal(model.explain(gone)[:, 2], np.full(len(X), -1.0))
+    cells = model.pair_map("age x income")
+    model.edit("age x income", 0.5 * cells)
+    np.testing.assert_array_equal(model.pair_map("age x income"), 0.5 * cells)
+
+
+def test_a_flat_region_has_its_mean(fitted):
+    model, X, _ = fitted
+    before = model.explain(X)[:, 0]
+    inside = (X["age"] > -0.5) & (X["age"] < 0.5)
+    model.edit("age", flat=(-0.5, 0.5))
+    after = model.explain(X)[:, 0]
+    assert np.unique(after[inside]).size == 1
+    np.testing.assert_allclose(after.mean(), before.mean(), atol=1e-12)
+    outside = (X["age"] < -1.0) | (X["age"] > 1.0)
+    np.testing.assert_array_equal(after[outside], before[outside])
+    bands = model.explain_bands(X)
+    assert bands.shape == (2, len(X), 4)
+    assert (bands[0] <= model.explain(X)).all()
+    assert (bands[1] >= model.explain(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("term", "change", "words"),
+    [
+        ("nobody", {"drop": True}, "column or pair"),
+        ("age", {}, "one of values"),
+        ("age", {"values": [1.0]}, "shape"),
+        ("age", {"flat": (1.0, 0.0)}, "range"),
+        ("town", {"flat": (0.0, 1.0)}, "column of numbers"),
+        ("town", {"values": {"Paris": 1.0}}, "levels"),
+        ("town", {"values": {"Rome": np.nan}}, "finite"),
+    ],
+)
+def test_what_cannot_be_edited_is_refused(fitted, term, change, words):
+    model = fitted[0]
+    before = model.coef_.copy()
+    with pytest.raises(DataError, match=words):
+        model.edit(term, **change)
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_a_monotone_column_keeps_its_direction():
+    X, y = _rows()
+    model = AdditiveClassifier(members=2, monotone={"age": 1}, strength=0.01).fit(X, y)
+    level = model.curve("age")[1]
+    with pytest.raises(DataError, match="direction"):
+        model.edit("age", level[::-1])
+    model.edit("age", 0.5 * level)
+
+
+def test_regressions_are_edited_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] ** 2
+    model = AdditiveRegressor(members=3).fit(X, y)
+    edit = model.edit(0, drop=True, X=X, y=y)
+    assert edit.before == pytest.approx(model.score_oof_)
+    assert edit.cost > 0.3
