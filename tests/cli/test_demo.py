@@ -1,15 +1,15 @@
 import json
-import re
 from functools import partial
 
 import numpy as np
 import pytest
 
-from auctor import MetricClassifierCV
-from auctor.cli import showcase
-from auctor.cli.demo import run_demo
+from auctor.cli.compare import own_units
+from auctor.cli.demo import run_demo, tumours
 from auctor.cli.main import main
-from auctor.cli.showcase import GOALS, OURS, DemoRow, cost_per_row, show_table, verdict
+from auctor.contenders.constant import constant_contender
+from auctor.contenders.ours import our_contenders
+from auctor.fit.parameters import SearchParameters
 from auctor.testing import payments
 
 # --- the generated payments of the gallery --------------------------------------------------
@@ -43,151 +43,112 @@ def test_split_is_stratified_and_scaled():
     assert split.train_X.std(axis=0) == pytest.approx(1.0)
 
 
-# --- numbers ------------------------------------------------------------------------------
+# --- the demo -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def quick():
-    """Fewer folds, draws and strengths, so that the whole demo is a matter of seconds."""
-    ours = partial(MetricClassifierCV, surrogate="logistic", n_strengths=3, cv=2)
+def result():
+    """The demo with two contenders and three strengths, so that it is a matter of seconds."""
+
+    def two(metric, penalty):
+        return [*our_contenders(metric, ["logistic"]), constant_contender()]
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(showcase, "FOLDS", 2)
-        patch.setattr(showcase, "INNER_FOLDS", 2)
-        patch.setattr(showcase, "STRENGTHS", 2)
-        patch.setattr(showcase, "DRAWS", 50)
-        patch.setattr(showcase, "MetricClassifierCV", ours)
-        yield
+        quick = partial(SearchParameters, surrogate="logistic", n_strengths=3)
+        patch.setattr("auctor.cli.demo.contenders_for", two)
+        patch.setattr("auctor.fit.parameters.SearchParameters", quick)
+        return run_demo(seed=1)
 
 
-@pytest.fixture(scope="module")
-def found(quick):
-    return run_demo(seed=1)
+def test_everyone_is_measured_for_both_metrics(result):
+    assert [rules.metric for _, rules in result.contests] == ["f1", "cost(10)"]
+    for contest, rules in result.contests:
+        ours, constant = sorted(own_units(contest.rows, rules), key=lambda row: row.library)
+        assert (ours.library, constant.name) == ("auctor", "constant")
+        assert contest.best == ours.name
+        assert rules.seed == 1
+    f1, cost = (own_units(contest.rows, rules)[0].mean for contest, rules in result.contests)
+    assert f1 > 0.9  # this table is easily learned
+    assert cost < 0.3
 
 
-def test_everyone_is_measured_for_both_metrics(found):
-    assert list(found.results) == ["f1", "cost(10)"]
-    for rows in found.results.values():
-        assert {row.name for row in rows} == set(showcase.entrants(1))
-        assert all(row.low <= row.value <= row.high for row in rows)
-    f1, cost = ([row.value for row in rows] for rows in found.results.values())
-    assert f1 == sorted(f1, reverse=True)
-    assert cost == sorted(cost)
-    assert min(f1) > 0.85  # everyone learns this table
-    assert max(cost) < 0.6
+def test_the_demo_is_compare_on_a_file(result, tmp_path, capsys):
+    table = tumours()
+    lines = [",".join([*table.schema.feature_names, "label"])]
+    lines += [
+        ",".join([*map(repr, row), label])
+        for row, label in zip(table.matrix.tolist(), table.labels.tolist(), strict=True)
+    ]
+    path = tmp_path / "tumours.csv"
+    path.write_text("\n".join(lines) + "\n")
+    options = ["--metric", "f1", "--surrogate", "logistic", "--positive", "malignant"]
+    assert main(["compare", str(path), *options, "--seed", "1", "--json"]) == 0
+    models = json.loads(capsys.readouterr().out)["models"]
+    (mean,) = [row["mean"] for row in models if row["library"] == "auctor"]
+    assert mean == pytest.approx(result.contests[0][0].rows[0].mean, rel=1e-6)
 
 
-def test_values_are_those_of_held_out_predictions(found):
-    table, goal = show_table(), GOALS[1]
-    make = showcase.entrants(1)[OURS]
-    predicted = showcase.held_out(lambda: make(goal), table, 1)
-    ours = next(row for row in found.results[goal.metric] if row.name == OURS)
-    assert ours.value == cost_per_row(table.hit, predicted)
-
-
-def test_report_is_of_our_model_with_its_path(found):
-    assert [model.name for model in found.info.models] == ["cost(10)"]
-    assert found.info.data.positive == "malignant"
-    assert found.info.path is not None
-    assert found.info.models[0].headline.auc.value > 0.9
-    assert found.info.trained.metric == "cost(10)"
-    assert found.info.costs == (1.0, 10.0)
-    names = [line.name for line in found.info.baselines]
-    assert names == ["constant score", "log-loss", "boosted trees"]
+def test_report_is_of_our_model_with_its_path(result):
+    info = result.info
+    assert [model.name for model in info.models] == ["cost(10)"]
+    assert (info.data.positive, info.data.train_rows + info.data.test_rows) == ("malignant", 569)
+    assert info.path is not None
+    assert info.models[0].headline.auc.value > 0.9
+    assert info.trained.metric == "cost(10)"
+    assert info.costs == (1.0, 10.0)
+    assert [line.name for line in info.baselines] == [
+        "constant score",
+        "log-loss",
+        "boosted trees",
+    ]
     # Every malignant row flagged as benign costs 10: flagging all costs the benign share.
-    data = found.info.data
-    flagged = (data.test_rows - data.test_positives) / data.test_rows
-    assert found.info.baselines[0].value == pytest.approx(flagged)
-
-
-def row(name, behind, low, high):
-    return DemoRow(name, 0.9 + behind, 0.8, 1.0, behind, low, high)
-
-
-def test_the_verdict_says_who_wins():
-    trees, plain = row("boosted trees", 0.0, 0.0, 0.0), row("logistic regression", -0.1, -0.2, 0.1)
-    ours = row(OURS, -0.05, -0.08, -0.02)
-    assert verdict(GOALS[0], [trees, ours]).startswith("For f1 use boosted trees")
-    assert "behind by 0.050" in verdict(GOALS[0], [trees, ours])
-    first = row(OURS, 0.0, 0.0, 0.0)
-    assert "use plain logistic regression" in verdict(GOALS[0], [first, plain])
-    won = verdict(GOALS[0], [trees, plain, row(OURS, -0.01, -0.05, 0.03)])
-    assert won == (
-        "For f1 use plain logistic regression: it is the simplest, and the lead of boosted trees "
-        "(0.100) may be chance."
-    )
-    assert "best here, and the simplest" in verdict(
-        GOALS[0], [row("logistic regression", 0.0, 0.0, 0.0), row(OURS, -0.01, -0.05, 0.03)]
-    )
-    assert "by more than chance" in verdict(GOALS[0], [first, row("trees", -0.1, -0.2, -0.05)])
-    linear = verdict(GOALS[0], [trees, row(OURS, -0.01, -0.05, 0.03)])
-    assert linear.startswith(f"For f1 use {OURS}: a linear model is the easiest to explain")
-    assert "lead of boosted trees (0.010) may be chance" in linear
-    best = verdict(GOALS[0], [first, row("boosted trees", -0.01, -0.05, 0.03)])
-    assert best.startswith(f"For f1 use {OURS}: it is best here, boosted trees may be as good")
-    for text in (won, linear, best):
-        assert len(re.findall(r"\.(?!\d)", text)) == 1  # one sentence
-        assert text.endswith(".")
-
-
-def test_it_is_said_where_trees_win():
-    trees, ours = row("boosted trees", 0.0, 0.0, 0.0), row(OURS, -0.05, -0.08, -0.02)
-    said = showcase.where_trees_win({"f1": [ours, trees], "cost(10)": [trees, ours]})
-    assert said.startswith("Boosted trees come first for cost(10) on this table.")
-    assert "for none of these" in showcase.where_trees_win({"f1": [ours, trees]})
+    flagged = (info.data.test_rows - info.data.test_positives) / info.data.test_rows
+    assert info.baselines[0].value == pytest.approx(flagged)
 
 
 @pytest.mark.slow
 def test_the_demo_as_it_is(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    for rows in found["results"].values():
-        assert {row["name"] for row in rows} == {
-            "logistic regression",
-            "logistic regression, tuned",
-            "boosted trees, tuned cut",
-            "auctor, trained on the metric",
-        }
-        assert all(row["low"] < row["value"] < row["high"] for row in rows)
-        assert min(row["value"] for row in rows) > 0.05  # nobody is perfect
-    for metric, said in found["verdicts"].items():
-        best = found["results"][metric][0]["name"]
-        assert said.startswith(f"For {metric} use ")
-        assert best in said
+    numbers = json.loads(capsys.readouterr().out)
+    for metric, rows in numbers["results"].items():
+        names = {row["name"] for row in rows}
+        assert {"LogisticRegression", "HistGradientBoosting", "constant"} <= names
+        assert any(metric in name for name in names)
+        assert numbers["verdicts"][metric].startswith("Take ")
 
 
 # --- command ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("columns", ["40", "80"])
-def test_table_and_report(columns, quick, found, tmp_path, monkeypatch, capsys):
+def test_table_and_report(columns, result, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    monkeypatch.setattr("auctor.cli.demo.run_demo", lambda **_: found)
+    monkeypatch.setattr("auctor.cli.demo.run_demo", lambda **_: result)
     assert main(["demo"]) == 0
     out, err = capsys.readouterr()
-    for word in (
-        "logistic regression",
-        "boosted trees",
-        "auctor",
-        "For f1 use",
-        "For cost(10) use",
-        "Boosted trees come first",
+    words = " ".join(out.split())
+    for text in (
+        "By f1:",
+        "By cost(10):",
+        "only table with two classes",
+        "Boosted trees are often far ahead",
         "auctor compare DATA.csv --label COLUMN",
     ):
-        assert word in out
-    assert "only table with two classes" in " ".join(out.split())
+        assert text in words
+    for contest, _ in result.contests:
+        assert " ".join(contest.advice.split()) in words
+    assert words.count("Mean over the test folds") == 1
     assert "Report: auctor-demo.html" in out
     assert "\x1b" not in out + err
-    assert "…" not in out
-    assert max(len(line) for line in out.splitlines()) <= 80
     assert [path.name for path in tmp_path.iterdir()] == ["auctor-demo.html"]
 
 
-def test_json(found, tmp_path, monkeypatch, capsys):
+def test_json(result, tmp_path, monkeypatch, capsys):
     report = tmp_path / "r.html"
-    monkeypatch.setattr("auctor.cli.demo.run_demo", lambda **_: found)
+    monkeypatch.setattr("auctor.cli.demo.run_demo", lambda **_: result)
     assert main(["demo", "--json", "--seed", "1", "--report", str(report)]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["seed"] == 1

@@ -42,7 +42,7 @@ from auctor.cli.output import INTERRUPTED, console, echo_json, say, worded
 from auctor.cli.reading import read_options
 
 if TYPE_CHECKING:
-    from auctor.evaluate.contest import Contest, Rules
+    from auctor.evaluate.contest import Contender, Contest, Rules
     from auctor.evaluate.verdict import Row
     from auctor.tables.options import ReadOptions
     from auctor.tables.read import Table
@@ -128,9 +128,6 @@ def compare(
     metric within the training folds, and scores become predictions by the same rule. The last line
     says which model to take, and why. The trees are scikit-learn's, and LightGBM's if installed.
     """
-    from auctor.contenders.boosting import boosted_contenders
-    from auctor.contenders.ours import our_contenders
-    from auctor.contenders.theirs import their_contenders
     from auctor.core.checks import check_choice
     from auctor.evaluate.contest import contest, positive_rows
     from auctor.fit.registry import resolve_penalty
@@ -138,12 +135,11 @@ def compare(
     # Every wrong option is refused before the file is read.
     check_choice("penalty", penalty, PENALTIES)
     resolve_penalty(penalty, 1.0, l1_ratio)
-    contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
-    contenders += boosted_contenders()
+    contenders = contenders_for(metric, penalty, surrogate, solver)
     rules = _rules(ctx.params)
     reading = read_options(ctx, n_threads=None, check=True)  # files are read by all cores
     try:
-        with _limited(threads), _progress() as show:
+        with limited(threads), _progress() as show:
             table, warned = _read(data, reading)
             hits, positive = positive_rows(table.labels, positive)
             result = contest(table.matrix, hits, contenders, rules, show)
@@ -154,11 +150,26 @@ def compare(
         comparison = {
             "positive": positive,
             "warnings": warned,
-            "models": _own_units(result.rows, rules),
+            "models": own_units(result.rows, rules),
         }
         echo_json({**_about(result, rules), **comparison})
     else:
-        _print(result, rules, positive)
+        show_contest(result, rules, positive)
+
+
+def contenders_for(
+    metric: str,
+    penalty: str,
+    surrogates: list[str] | None = None,
+    solvers: list[str] | None = None,
+) -> list[Contender]:
+    """Our models for the metric and the usual models."""
+    from auctor.contenders.boosting import boosted_contenders
+    from auctor.contenders.ours import our_contenders
+    from auctor.contenders.theirs import their_contenders
+
+    ours = our_contenders(metric, surrogates, solvers)
+    return ours + their_contenders(penalty) + boosted_contenders()
 
 
 def _rules(options: Mapping[str, Any]) -> Rules:
@@ -186,7 +197,7 @@ def _read(data: str, reading: ReadOptions) -> tuple[Table, list[str]]:
 
 
 @contextmanager
-def _limited(threads: int) -> Iterator[None]:
+def limited(threads: int) -> Iterator[None]:
     """Limit the linear algebra of every contender to ``threads`` threads."""
     from threadpoolctl import threadpool_limits
 
@@ -246,7 +257,7 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
     }
 
 
-def _print(result: Contest, rules: Rules, positive: str) -> None:
+def show_contest(result: Contest, rules: Rules, positive: str, *, footnotes: bool = True) -> None:
     """Print the table of models, best first, with footnotes and the recommendation."""
     from rich import box
     from rich.table import Table
@@ -273,15 +284,17 @@ def _print(result: Contest, rules: Rules, positive: str) -> None:
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     measured = [row for row in result.rows if not row.refused]
-    for row in _own_units(sorted(measured, key=lambda row: -row.mean), rules):
+    for row in own_units(sorted(measured, key=lambda row: -row.mean), rules):
         table.add_row(*_cells(row, others, result.best))
     out.print(table)
     out.print()
-    for line in _footnotes(result, rules):
-        out.print(line, markup=False)
+    if footnotes:
+        for line in _footnotes(result, rules):
+            out.print(line, markup=False)
+    out.print(result.advice, markup=False)
 
 
-def _own_units(rows: Iterable[Row], rules: Rules) -> list[Row]:
+def own_units(rows: Iterable[Row], rules: Rules) -> list[Row]:
     """The rows of models with values of the metric itself, not of a score to maximise."""
     from auctor.evaluate.verdict import in_own_units
     from auctor.fit.metric import falling_base
@@ -311,7 +324,7 @@ def _p_value(value: float) -> str:
 
 
 def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
-    """Lines below the table: how it was made, what its marks mean, and the recommendation."""
+    """Lines below the table: how it was made, and what its marks mean."""
     from auctor.fit.batch import counted_rows
     from auctor.fit.metric import falling_base
 
@@ -347,4 +360,3 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
         if row.refused:
             yield f"Left out: {row.library}: {row.name}. {row.refused}"
     yield ""
-    yield result.advice

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from auctor.core.types import Array
     from auctor.evaluate.progress import Progress
     from auctor.evaluate.results import TrainingRun
+    from auctor.evaluate.trained_metric import Rival
     from auctor.fit.prepare import Parts
     from auctor.linear.table_parameters import TableParameters
     from auctor.tables.options import ReadOptions
@@ -231,22 +232,26 @@ def page_of(run: TrainingRun, data: str, columns: dict[str, list[str]], *, compa
     compared : bool
         Whether to train baselines on the same rows and show them.
     """
-    from auctor.contenders.baselines import baselines
     from auctor.reports.html.page import render
 
-    rivals = []
-    if compared and run.parts.held_out:
-        train, hit, test = run.halves()
-        params = vars(run.fitted.params)
-        rivals = baselines(
-            run.model, params, train, hit, test, seed=run.seed, on_stage=run.progress.stage
-        )
+    rivals = rivals_of(run) if compared and run.parts.held_out else []
     rows = run.parts.test_rows  # those held out; None if all rows of a file are measured on
     slices = {
         name: column if rows is None else [column[k] for k in rows.tolist()]
         for name, column in columns.items()
     }
     return render(run.report(data, rivals, slices))
+
+
+def rivals_of(run: TrainingRun) -> list[Rival]:
+    """The baselines of a report, trained on the rows of the run."""
+    from auctor.contenders.baselines import baselines
+
+    train, hit, test = run.halves()
+    params = vars(run.fitted.params)
+    return baselines(
+        run.model, params, train, hit, test, seed=run.seed, on_stage=run.progress.stage
+    )
 
 
 def check_two(labels: Array, source: str) -> None:
