@@ -132,3 +132,17 @@ def test_splits_in_time_leave_the_first_rows_without_scores():
     assert np.isnan(model.oof_scores_[:50]).all()
     assert np.isfinite(model.oof_scores_[50:]).all()
     assert 0.5 < model.score_oof_ <= 1.0
+
+
+def test_large_tables_try_strengths_on_a_few_folds(monkeypatch):
+    from auctor.additive import members
+
+    X, z = _rows(600)
+    full = AdditiveClassifier(members=6).fit(X, z > 0.0)
+    monkeypatch.setattr(members, "LARGE", 500)
+    model = AdditiveClassifier(members=6).fit(X, z > 0.0)
+    assert model.scores_.shape[0] == members.SCOUTS
+    assert len(model.solution_) == 6
+    assert all(one.certified and one.gap <= one.tol for one in model.solution_)
+    assert np.isfinite(model.oof_scores_).all()
+    assert abs(model.score_oof_ - full.score_oof_) < 0.02

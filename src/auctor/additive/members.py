@@ -28,6 +28,8 @@ from auctor.solvers.sparse.path import PathRun
 CURVE_PATIENCE = 2
 #: Strengths of maps without a lower loss on held-out rows after which their path ends.
 MAP_PATIENCE = 4
+#: Rows from which paths of strengths are fitted on the first `SCOUTS` folds alone.
+LARGE, SCOUTS = 100_000, 3
 #: Strengths of the ridge on maps, in units of one row: the largest, the smallest, their number.
 MAP_STRENGTHS = (1e4, 0.015, 16)
 #: Pairs per column, at most.
@@ -181,46 +183,56 @@ def fit_maps(
     Returns the strength of least loss on the held-out rows, or ``None`` if no maps are better, and
     the scores of every row by the member that leaves it out.
     """
-    share = fold_shares(task, folds)
-    parts = [task.on(fold.train) for fold in folds]
-    units = [row_units(part) for part in parts]
-
-    def left_out(scores: Sequence[FloatArray]) -> FloatArray:
-        out = np.full(task.target.n_rows, np.nan)
-        for fold, one in zip(folds, scores, strict=True):
-            at = task.per_score(fold.test)
-            out[at] = one[at]
-        return out
-
+    scouts = scouting(task, folds)
+    share = fold_shares(task, scouts)
     known = [fit.scores for fit in fits]
-    before = [task.held_out(s, f.test) for s, f in zip(known, folds, strict=True)]
+
+    def added(k: int, strength: float, start: Fit | None) -> Fit | None:
+        """The maps of member k at a strength; ``None`` without pairs."""
+        stage, part = stages[k], task.on(folds[k].train)
+        if not stage.pairs:
+            return None
+        ridge = map_penalty(stage.pairs, stage.gains, strength / row_units(part))
+        problem = part.problem(stage.matrix, BoundedElasticNet(1.0, 0.0, ridge), known[k])
+        return fit_of(part, problem, part.solve(problem, start_of(problem, start)))
+
+    def whole(k: int, maps: Fit | None) -> FloatArray:
+        return known[k] if maps is None else known[k] + maps.scores
+
+    before = [task.held_out(known[k], fold.test) for k, fold in enumerate(scouts)]
     least = float(mean_loss(share, np.array(before)[:, None])[0])
-    chosen: tuple[float | None, FloatArray] = None, left_out(known)
+    strength, since = None, 0
     maps: list[Fit | None] = [None] * len(folds)
-    since = 0
-    for strength in np.geomspace(*MAP_STRENGTHS):
-        losses = np.empty(len(folds))
-        scores = []
-        for k, (fold, part, stage) in enumerate(zip(folds, parts, stages, strict=True)):
-            if not stage.pairs:
-                scores.append(known[k])
-                losses[k] = task.held_out(known[k], fold.test)
-                continue
-            ridge = map_penalty(stage.pairs, stage.gains, float(strength) / units[k])
-            problem = part.problem(stage.matrix, BoundedElasticNet(1.0, 0.0, ridge), known[k])
-            solution = part.solve(problem, start_of(problem, maps[k]))
-            made = maps[k] = fit_of(part, problem, solution)
-            scores.append(known[k] + made.scores)
-            losses[k] = task.held_out(scores[-1], fold.test)
+    kept = list(maps)
+    # path of strengths
+    for level in np.geomspace(*MAP_STRENGTHS).tolist():
+        losses = np.empty(len(scouts))
+        for k, fold in enumerate(scouts):
+            maps[k] = added(k, level, maps[k])
+            losses[k] = task.held_out(whole(k, maps[k]), fold.test)
         loss = float(mean_loss(share, losses[:, None])[0])
         if loss < least:
-            least, since = loss, 0
-            chosen = float(strength), left_out(scores)
+            least, since, strength, kept = loss, 0, level, list(maps)
         else:
             since += 1
         if since >= MAP_PATIENCE or time.perf_counter() > task.end:
             break
-    return chosen
+    # scores of held-out rows
+    oof = np.full(task.target.n_rows, np.nan)
+    for k, fold in enumerate(folds):
+        if strength is not None and k >= len(scouts):
+            kept[k] = added(k, strength, None)
+        at = task.per_score(fold.test)
+        oof[at] = whole(k, kept[k])[at]
+    return strength, oof
+
+
+def scouting(task: Task, folds: Sequence[Fold]) -> Sequence[Fold]:
+    """The folds on which paths of strengths are fitted: all, or the first of a large table.
+
+    With many rows few folds tell the best strength; the others are fitted at that one.
+    """
+    return folds if task.n_rows < LARGE else folds[:SCOUTS]
 
 
 def fit_members(
@@ -258,16 +270,22 @@ def fit_members(
         none = np.full(task.target.n_rows, np.nan)
         alone = Members(bins, [], float(middle), strengths, np.empty((0, strengths.size)), none)
         return joint(task, alone, design, penalty, None, [None])
-    paths, losses = fit_curves(task, design, penalty, strengths, folds)
-    share = fold_shares(task, folds)
+    scouts = scouting(task, folds)
+    paths, losses = fit_curves(task, design, penalty, strengths, scouts)
+    share = fold_shares(task, scouts)
     tried = len(paths[0])
     losses = losses[:, :tried]
     at = choose(losses, share)
     strength = float(strengths[at])
     fits = []
-    for path, fold in zip(paths, folds, strict=True):
-        problem = task.on(fold.train).problem(design, penalty.with_strength(strength))
-        fits.append(fit_of(task.on(fold.train), problem, path[at].solution))
+    for k, fold in enumerate(folds):
+        part = task.on(fold.train)
+        problem = part.problem(design, penalty.with_strength(strength))
+        if k < len(paths):
+            solution = paths[k][at].solution
+        else:
+            solution = part.solve(problem, start_of(problem, paths[0][at]), design)
+        fits.append(fit_of(part, problem, solution))
     found = Members(bins, fits, strength, strengths[:tried], losses, np.empty(0))
     # Pairs by the residuals of the curves.
     effects = mean_tables(bins, fits)
@@ -324,7 +342,7 @@ def joint(
             known is None or penalty.levels is None
         ):  # the curves of all rows, then maps on top
             alone = part.problem(design, penalty.with_strength(found.strength))
-            known = fit_of(part, alone, part.solve(alone, start_of(alone, known)))
+            known = fit_of(part, alone, part.solve(alone, start_of(alone, known), design))
         assert known is not None
         ridge = np.empty(0)
         if stage is not None and found.map_strength is not None:
