@@ -227,7 +227,7 @@ def test_gains_are_those_of_the_best_tree():
     moments = np.hstack([slope, curve]).astype(np.float32)
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     out = np.zeros((3, 2))
-    pair_gains(levels, sizes, pairs, moments, 1.0, 5, out, 0, 3)
+    pair_gains(levels, sizes, pairs, moments, np.ones(120), 1.0, 5, out, 0, 3)
     exact = moments.astype(np.float64)
     for q, (a, b) in enumerate(pairs):
         for k in range(2):

@@ -19,6 +19,8 @@ from auctor.kernels.runtime.parallel import available_threads, even_cuts, run_ta
 RIDGE = 1.0
 #: Rows of a leaf, at least.
 FEWEST = 5
+#: Rows from which slopes and curvatures are kept in half the memory.
+MANY = 100_000
 
 
 class Grids:
@@ -66,7 +68,8 @@ class Grids:
         out = np.zeros((pairs.shape[0], members))
         parts = available_threads(task.n_threads)
         cuts = even_cuts(pairs.shape[0], min(4 * parts, pairs.shape[0]))
-        moments = np.zeros((n, 2 * members), dtype=np.float32)
+        moments = np.zeros((n, 2 * members), dtype=np.float64 if n < MANY else np.float32)
+        times = task.weight / task.weight[task.weight > 0.0].min()
         slopes = [
             derivatives(task.on(f.train), fit.scores) for f, fit in zip(folds, fits, strict=True)
         ]
@@ -74,13 +77,8 @@ class Grids:
             for k, (slope, curve) in enumerate(slopes):
                 moments[:, k], moments[:, members + k] = slope[:, score], curve[:, score]
             part = np.zeros_like(out)
-            run_tasks(
-                [
-                    partial(pair_gains, levels, sizes, places, moments, RIDGE, FEWEST, part, a, b)
-                    for a, b in pairwise(cuts)
-                ],
-                parts,
-            )
+            screen = partial(pair_gains, levels, sizes, places, moments, times, RIDGE, FEWEST, part)
+            run_tasks([partial(screen, a, b) for a, b in pairwise(cuts)], parts)
             out += part
         return out
 

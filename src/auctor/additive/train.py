@@ -46,7 +46,7 @@ from auctor.fit.linear import model_from
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.options import FitOptions, Split
-from auctor.fit.parameters import fold_seed
+from auctor.fit.parameters import fold_seed, states_cut
 from auctor.fit.registry import resolve_loss
 from auctor.fit.targets import Rows, targets_of
 from auctor.fit.threshold import thresholds, unweighted_cut
@@ -107,6 +107,8 @@ def train_additive(
         chosen = chosen._replace(
             loss=Logistic(), positive_weight=None, cut=unweighted_cut(chosen), several=Softmax
         )
+        if rows.classes.size > 2 and not states_cut(given):
+            chosen = chosen._replace(cut=None)  # the class of highest probability wins
     warned: list[Warning] = []
     signs = read_monotone(given.monotone, names, rows.matrix.shape[1])
     bins = _bins(given, rows.matrix, rows.weight, signs, options)

@@ -76,6 +76,7 @@ def pair_gains(
     sizes: Array,
     pairs: Array,
     moments: Array,
+    times: FloatArray,
     ridge: float,
     fewest: int,
     out: FloatArray,
@@ -85,8 +86,8 @@ def pair_gains(
     """Gains ``out[q, k]`` of the pairs low..high for every member k.
 
     ``levels`` (columns, n) are the levels of the rows, ``moments`` (n, 2 K) the slopes of the K
-    members and then their curvatures, 0 in rows that a member leaves out. All members share one
-    pass over the levels.
+    members and then their curvatures, 0 in rows that a member leaves out; ``times`` is the number
+    of rows that each counts for. All members share one pass over the levels.
     """
     members = moments.shape[1] // 2
     for q in range(low, high):
@@ -97,7 +98,7 @@ def pair_gains(
         counts = np.zeros(height * width)
         for i in range(first.shape[0]):
             cell = np.uint32(first[i]) * np.uint32(width) + np.uint32(second[i])
-            counts[cell] += 1.0
+            counts[cell] += times[i]
             line, row = sums[cell], moments[i]
             for k in range(row.shape[0]):
                 line[k] += row[k]
