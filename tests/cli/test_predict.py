@@ -410,3 +410,11 @@ def test_it_needs_no_scikit_learn(command, trained, table, tmp_path):
     assert done.returncode == 0, done.stderr
     if command[0] == "predict":
         assert (tmp_path / "p.csv").read_text().count("\n") == 241
+
+
+def test_an_error_from_a_reading_thread_names_the_command(model, more_clicks, capsys):
+    table = pd.read_csv(more_clicks)
+    number = table.select_dtypes("number").columns[0]
+    table.assign(**{number: "x0"}).to_csv("text.csv", index=False)
+    assert main(["predict", model, "text.csv"]) == 2
+    assert capsys.readouterr().err.startswith("auctor: auctor predict needs numbers in column")

@@ -261,3 +261,13 @@ def test_infinite_scores_select_their_labels(infinite):
     on = ExpectedF(empty=False).decode([scores], chain)[0]
     assert on[infinite].all()
     assert ExpectedF(temper=4.0).decode([np.full(4, 1e200)], chain).all()
+
+
+@pytest.mark.parametrize("worst", [0.0, -1.0, -np.inf])
+def test_a_set_that_may_not_be_empty_has_a_root_where_no_label_is_likely(worst):
+    chain = Taxonomy.from_parents({"a": None, "b": "a", "c": None})
+    scores = np.full((1, 3), worst)
+    on = ExpectedF(empty=False).decode(scores, chain)[0]
+    assert on.sum() == 1
+    assert chain.parents.start[on.argmax()] == chain.parents.start[on.argmax() + 1]
+    assert not ExpectedF(empty=True).decode(scores, chain).any()

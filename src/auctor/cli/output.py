@@ -79,6 +79,8 @@ def worded(message: Exception | str, command: str | None) -> str:
     """
     if not isinstance(message, Message):
         return str(message)
+    if command is not None:  # a thread that reads rows does not know the command
+        message.bear(f"auctor {command}")
     return message.render(partial(as_typed, command))
 
 

@@ -17,8 +17,8 @@ from auctor.tables.columns import EXACT_LABELS, as_number, long_labels
 from auctor.tables.options import CHUNK_ENTRIES, ReadOptions, reading_option
 from auctor.tables.source import Source, place, shown
 
-#: Largest number of columns: indices up to it can be added without overflow of 64 bits.
-MOST_COLUMNS = 1 << 62
+#: Largest number of columns: their indices have at most 18 digits, which always fit in 63 bits.
+MOST_COLUMNS = 10**18 - 1
 _INDEX_ZERO = re.compile(rb"^[^#\n]*[ \t]0+:", re.MULTILINE)
 _ENTRY = re.compile(rb"(?<=[ \t])(\d+):")
 
@@ -191,7 +191,9 @@ class SvmlightParser:
         if code != kernels.FINE:
             start = self.known.first_index or 0
             wanted = _NEEDS[code].format(first_index=start, last_index=n_columns - 1 + start)
-            yield int(self.at[kernels.WHERE]), wanted, _ADVICE.get(code, _CORRECT)
+            limited = code != kernels.HIGH_INDEX or self.options.n_features is not None
+            advice = _ADVICE.get(code, _CORRECT) if limited else _CORRECT
+            yield int(self.at[kernels.WHERE]), wanted, advice
 
     def chunk(self) -> Chunk:
         """A chunk with a copy of the rows so far, which are then dropped."""

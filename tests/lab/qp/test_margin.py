@@ -245,6 +245,7 @@ def test_a_program_that_stops_early_is_said(monkeypatch):
         (np.eye(4), -1.0, "C finite and above 0; got -1"),
         (np.eye(4), np.nan, "C finite and above 0; got nan"),
         (np.eye(4), [1.0, 2.0, 0.0, 1.0], "C finite and above 0; got 0"),
+        (np.eye(4), [1.0, 2.0], r"one for every row; got shape \(2,\) for 4 rows"),
         (np.diag([1.0, 1.0, 1.0, -2.0]), 1.0, "semi-definite kernel; got the eigenvalue -2"),
         (np.triu(np.ones((4, 4))), 1.0, "symmetric kernel; got a difference of 1"),
         (np.full((4, 4), np.nan), 1.0, "finite kernel values"),

@@ -71,7 +71,7 @@ def best_prefix(
             if start[t] == start[t + 1]:
                 none *= max(1.0 - p[i, t], 0.0)
         # Values are compared without the common factor 1 + b.
-        best, length, hits = none / (1.0 + beta2) if empty else 0.0, 0, 0.0
+        best, length, hits = none / (1.0 + beta2) if empty else -1.0, 0, 0.0
         for k in range(size):
             hits += p[i, order[i, k]]
             value = hits / (k + 1.0 + beta2 * total)

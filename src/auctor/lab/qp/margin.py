@@ -229,7 +229,15 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
             got=f"shape {matrix.shape}",
             todo="Pass the kernel of the training rows with themselves.",
         )
-    caps = np.array(np.broadcast_to(np.asarray(C, dtype=np.float64), labels.shape))
+    costs = C if np.ndim(C) else np.full(labels.size, C, dtype=np.float64)
+    caps = np.asarray(costs, dtype=np.float64)
+    if caps.shape != labels.shape:
+        raise ParameterError(
+            "{option} to be a number, or one for every row",
+            got=f"shape {caps.shape} for {labels.size} rows",
+            todo="Pass as many as labels.",
+            option="C",
+        )
     if not (np.isfinite(caps) & (caps > 0.0)).all():
         raise ParameterError(
             "{option} finite and above 0",
