@@ -154,9 +154,8 @@ def map_penalty(pairs: Sequence[PairBins], gains: FloatArray, strength: float) -
 
 
 def row_units(task: Task) -> float:
-    """Number of rows that the weights count for: their sum over the smallest."""
-    weight = task.weight[task.weight > 0.0]
-    return float(weight.sum() / weight.min())
+    """Number of rows that the weights count for."""
+    return float(task.weight.sum()) / task.unit
 
 
 @dataclass(frozen=True, eq=False)

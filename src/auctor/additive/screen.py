@@ -69,7 +69,7 @@ class Grids:
         parts = available_threads(task.n_threads)
         cuts = even_cuts(pairs.shape[0], min(4 * parts, pairs.shape[0]))
         moments = np.zeros((n, 2 * members), dtype=np.float64 if n < MANY else np.float32)
-        times = task.weight / task.weight[task.weight > 0.0].min()
+        times = task.weight / task.unit
         slopes = [
             derivatives(task.on(f.train), fit.scores) for f, fit in zip(folds, fits, strict=True)
         ]

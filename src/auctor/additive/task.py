@@ -51,6 +51,8 @@ class Task:
     end : float
         Time of `time.perf_counter` at which to stop.
     n_threads : int, optional
+    row_weight : float, optional
+        Weight that counts as one row; by default the smallest.
     """
 
     loss: Loss
@@ -65,6 +67,7 @@ class Task:
     n_threads: int | None = None
     rng: int = 0
     on_step: Any = field(default=None, repr=False)
+    row_weight: float | None = None
 
     @property
     def n_rows(self) -> int:
@@ -77,6 +80,13 @@ class Task:
         if self.target.weight is None:
             return np.ones(self.n_rows)
         return np.ascontiguousarray(self.target.weight.reshape(-1, self.times)[:, 0])
+
+    @property
+    def unit(self) -> float:
+        """Weight that counts as one row."""
+        if self.row_weight is not None:
+            return self.row_weight
+        return float(self.weight[self.weight > 0.0].min())
 
     def per_score(self, rows: IntArray) -> IntArray:
         """Positions of the scores of some rows."""
@@ -91,7 +101,7 @@ class Task:
         kept = np.zeros(self.n_rows)
         kept[rows] = self.weight[rows]
         weight = kept if self.times == 1 else np.repeat(kept, self.times)
-        return replace(self, target=replace(self.target, weight=weight))
+        return replace(self, target=replace(self.target, weight=weight), row_weight=self.unit)
 
     def problem(
         self, matrix: BinnedMatrix, penalty: Penalty, shift: FloatArray | None = None
@@ -192,6 +202,7 @@ def start_of(problem: Problem, fit: Fit | None) -> FloatArray | None:
 def derivatives(task: Task, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slopes and curvatures of the loss in the scores, (n, times), in units of one row."""
     total = float(task.weight.sum())
+    rows = total / task.unit
     seen = scores if task.offset is None else scores + task.offset
     slope = task.loss.value_grad(seen, task.target)[1]
     if task.loss.order >= 2:
@@ -204,4 +215,4 @@ def derivatives(task: Task, scores: FloatArray) -> tuple[FloatArray, FloatArray]
     else:
         curve = task.target.share
     shape = (task.n_rows, task.times)
-    return total * slope.reshape(shape), total * curve.reshape(shape)
+    return rows * slope.reshape(shape), rows * curve.reshape(shape)
