@@ -1,5 +1,6 @@
 """Categories of additive models: one column each, in tables, exports and figures."""
 
+import json
 import sqlite3
 
 import numpy as np
@@ -7,8 +8,7 @@ import pandas as pd
 import pytest
 
 import auctor
-from auctor.additive.scorecard import make_scorecard
-from auctor.core.errors import ParameterError
+from auctor.core.errors import DataError, NotOfferedError, ParameterError
 from auctor.evaluate.curves_info import column_curves, pair_maps
 
 CITIES = ["Bonn", "O'Brien", "Oslo", "Rome"]
@@ -111,8 +111,7 @@ def test_onnx_scores_alike(model, new):
 
 
 def test_scorecards_name_levels(model, new):
-    names = model.get_feature_names_out().tolist()
-    card = make_scorecard(model.model_.model_, names, 1.0, rounded=False)
+    card = model.scorecard(rounded=False)
     points = {}
     exec(card.to_python(), points)
     values = new.replace({np.nan: None}).to_dict("records")
@@ -133,3 +132,60 @@ def test_figures_sort_levels_by_what_they_add(model):
     pair = next(one for one in pair_maps(model.model_, names=names) if "city" in one.names)
     assert set(", ".join(pair.starts[1]).split(", ")) == {"Bonn", "Oslo", "Rome", "other"}
     assert pair.share.shape == pair.level.shape
+
+
+# --- what a table model says by its own names -----------------------------------------------------
+
+
+def test_terms_have_the_names_of_the_table(model, new):
+    names = ["age", "income", "city", "age x income", "income x city"]
+    assert model.names_ == names
+    assert model.importances_.shape == (5,)
+    cities, level = model.curve("city")
+    assert cities.tolist() == ["Bonn", "Oslo", "Rome"]
+    parts = model.explain(new)
+    rome = (new["city"] == "Rome").to_numpy()
+    np.testing.assert_array_equal(parts[rome, 2], np.full(rome.sum(), level[2]))
+    low, high = model.explain_bands(new)
+    assert ((low <= parts) & (parts <= high)).all()
+    assert model.pair_map(("city", "income")).shape == model.pair_map("income x city").shape
+    with pytest.raises(DataError, match="'town'"):
+        model.curve("town")
+
+
+def test_an_edit_by_name_says_what_it_costs(rows, tmp_path):
+    model = auctor.TableClassifier(model="additive", members=2, interactions=0, strength=0.003)
+    model.fit(rows, "late")
+    edit = model.edit("city", {"Rome": 0.0}, X=rows, y="late")
+    assert edit.term == "city"
+    assert edit.before == pytest.approx(model.model_.score_oof_)
+    assert edit.cost > 0.0
+    auctor.save(model, tmp_path / "model.auctor")
+    assert auctor.load(tmp_path / "model.auctor").curve("city")[1][2] == 0.0
+
+
+def test_linear_models_of_tables_have_no_curves(rows):
+    model = auctor.TableClassifier(strength=0.01).fit(rows.drop(columns="city").dropna(), "late")
+    assert not hasattr(model, "curve")
+    assert not hasattr(model, "names_")
+    with pytest.raises(NotOfferedError, match="additive"):
+        model.explain(rows)
+
+
+def test_pictures_are_a_table_and_json_too(model, new):
+    pictures = auctor.reports.curve_pictures(model, new, rows=[0])
+    table = pictures.to_dataframe()
+    assert set(table["term"]) == set(model.names_)
+    curve = table[(table["term"] == "city") & table["value"].isin(["Bonn", "Oslo", "Rome"])]
+    np.testing.assert_allclose(
+        curve.set_index("value")["adds"].loc[["Bonn", "Oslo", "Rome"]], model.curve("city")[1]
+    )
+    for term in ("age", "city"):
+        assert table.loc[table["term"] == term, "share"].sum() == pytest.approx(1.0)
+    assert json.loads(pictures.to_json())[0].keys() == set(table.columns)
+    html = pictures.to_html()
+    assert "Rome (" in html
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure = pictures.plot()
+    assert "income x city" in {ax.get_title() for ax in figure.axes}
+    pyplot.close(figure)

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,6 +164,13 @@ class Scorecard:
     def metric_loss(self) -> float | None:
         """Decrease of the metric by rounding, if it was measured."""
         return None if self.metric is None else self.metric[0] - self.metric[1]
+
+    def renamed(self, names: Mapping[str, str]) -> Scorecard:
+        """The card with other names of columns."""
+        rows = [
+            row._replace(columns=tuple(map(names.__getitem__, row.columns))) for row in self.rows
+        ]
+        return replace(self, rows=rows)
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary per line of the table, the start first."""

@@ -186,7 +186,7 @@ def curves_info(
         The rows to explain; by default none.
     """
     parts = () if X is None or not rows else row_parts(model, X, rows, names)
-    curves = column_curves(model, names=names)[:MOST_CURVES]
+    curves = column_curves(model, names=names)
     return CurvesInfo(tuple(curves), tuple(pair_maps(model, names=names)), tuple(parts))
 
 

@@ -18,6 +18,7 @@ from auctor.linear.base import check_columns
 from auctor.linear.classifier import MetricClassifier, check_has_probabilities
 from auctor.linear.from_model import unfitted
 from auctor.linear.offered import offered_if
+from auctor.linear.table_curves import TableCurves
 from auctor.linear.table_parameters import TableParameters, model_parameters
 from auctor.tables.arrow import ArrowFile
 from auctor.tables.blocks import Block
@@ -35,7 +36,7 @@ TABLE = "the table"
 
 
 @dataclass(eq=False, repr=False)
-class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of a raw table of numbers, text, dates and missing values.
 
     Columns are encoded as in `auctor.tables.read_table`: numbers and booleans stay, text becomes a
@@ -80,6 +81,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The model of the encoded columns.
     schema_ : auctor.tables.Schema
         The encoding of the columns.
+    names_, importances_
+        Of additive models, as in `AdditiveClassifier`.
     notes_ : list of str
         Remarks on how the table was read, each with the parameter that changes it: columns read as
         dates, identifiers, codes such as zip codes, columns that give the label away.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from auctor.core.errors import DataError, speaks, speaks_as
 from auctor.core.optional import require
-from auctor.evaluate.curves_info import ColumnCurve, CurvesInfo, PairMap, curves_info
+from auctor.evaluate.curves_info import MOST_CURVES, ColumnCurve, CurvesInfo, PairMap, curves_info
 from auctor.fit.model import model_of
 from auctor.reports.html.page import additive_section
 
@@ -44,11 +45,43 @@ class CurvePictures:
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary per bin, level or cell: what it adds, its band and its share of rows.
+
+        Missing values have a line of their own. ``value`` is a number, a level, or for a pair the
+        smallest values or the levels of both columns.
+        """
+        lines = []
+        for curve in self.info.columns:
+            values = curve.values.tolist() if curve.labels is None else curve.labels
+            for k, value in enumerate(values):
+                low, high = (None, None) if curve.band is None else curve.band[:, k].tolist()
+                lines.append(_line(curve.name, value, curve.level[k], low, high, curve.share[k]))
+            if curve.missing is not None:
+                share = 1.0 - float(curve.share.sum())
+                lines.append(_line(curve.name, "missing", curve.missing, None, None, share))
+        for pair in self.info.pairs:
+            for a, one in enumerate(pair.starts[0]):
+                for b, two in enumerate(pair.starts[1]):
+                    adds, share = pair.level[a, b], float(pair.share[a, b])
+                    lines.append(_line(pair.title, f"{one} | {two}", adds, None, None, share))
+        return lines
+
+    def to_dataframe(self) -> Any:
+        """The `records` as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records())
+
+    def to_json(self) -> str:
+        """The `records` as JSON."""
+        return json.dumps(self.records())
+
     @speaks
     def plot(self) -> Any:
         """A matplotlib figure with every curve, its band, and every map of a pair."""
         pyplot = require("matplotlib.pyplot", extra="plots")
-        terms: list[ColumnCurve | PairMap] = [*self.info.columns, *self.info.pairs]
+        terms: list[ColumnCurve | PairMap] = [*self.info.columns[:MOST_CURVES], *self.info.pairs]
         down = max(1, math.ceil(len(terms) / ACROSS))
         figure, axes = pyplot.subplots(
             down, ACROSS, figsize=(4.5 * ACROSS, 3.4 * down), squeeze=False, layout="constrained"
@@ -58,6 +91,12 @@ class CurvePictures:
         for term, ax in zip(terms, axes.ravel(), strict=False):
             draw_term(term, ax)
         return figure
+
+
+def _line(term: str, value: Any, adds: Any, low: Any, high: Any, share: Any) -> dict[str, Any]:
+    """A record of what a bin, level or cell of a term adds."""
+    ends = {"low": low, "high": high}
+    return {"term": term, "value": value, "adds": float(adds), **ends, "share": float(share)}
 
 
 def draw_term(term: ColumnCurve | PairMap, ax: Any) -> None:
@@ -99,7 +138,7 @@ def curve_pictures(
 
     Parameters
     ----------
-    model : AdditiveClassifier of two classes, or AdditiveRegressor
+    model : AdditiveClassifier of two classes, AdditiveRegressor, or additive TableClassifier
     X : table, optional
     rows : sequence of int
         Numbers of rows of X to explain.
@@ -113,5 +152,8 @@ def curve_pictures(
             got=f"{scores}, one per class",
             todo="Draw column_curves(model, score=k) for class number k.",
         )
+    if hasattr(model, "schema_"):  # of a table, whose rows and names are encoded
+        names = names or model.schema_.feature_names
+        X = None if X is None else model.encode(X)
     wanted = {f"Row {row}": int(row) for row in rows}
     return CurvePictures(curves_info(model, names, X, wanted))

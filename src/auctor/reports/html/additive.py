@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.markup import Markup, element
 from auctor.core.types import FloatArray
-from auctor.evaluate.curves_info import ColumnCurve, CurvesInfo, PairMap, ScoreParts
+from auctor.evaluate.curves_info import MOST_CURVES, ColumnCurve, CurvesInfo, PairMap, ScoreParts
 from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.svg import WIDTH, Axis, Frame, document, range_axis
 from auctor.reports.text import short
@@ -27,7 +27,7 @@ MARGIN = 1.5
 
 def curve_figures(info: CurvesInfo) -> list[Figure]:
     """A figure for the curve of every column."""
-    return [_curve_figure(curve) for curve in info.columns]
+    return [_curve_figure(curve) for curve in info.columns[:MOST_CURVES]]
 
 
 def pair_figures(info: CurvesInfo) -> list[Figure]:
