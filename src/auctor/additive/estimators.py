@@ -22,7 +22,7 @@ from auctor.core.types import FloatArray, IntArray, Target
 from auctor.fit.options import FitOptions
 from auctor.fit.parameters import parameters_of
 from auctor.fit.targets import Rows
-from auctor.linear.base import OfFit, read_target, read_weight
+from auctor.linear.base import OfFit, read_target, read_weight, taken
 from auctor.linear.classifier import MetricClassifier
 from auctor.linear.regressor import LinearRegressor
 from auctor.linear.search import splits_of
@@ -191,8 +191,8 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         splits = None
         if self.cv is not None:
             splits = splits_of(self.cv, rows.labels, rows.groups, classifier=True)
-        offset = read_offset(self.__dict__.pop("_offset", None), rows.codes.size)
-        labels = self.__dict__.pop("_labels", {})
+        offset = read_offset(taken(self, "_offset"), rows.codes.size)
+        labels = taken(self, "_labels") or {}
         return replace(super()._options(rows), splits=splits, offset=offset, labels=labels)
 
     def _groups(self, groups: Any, n: int) -> IntArray | None:
@@ -345,6 +345,6 @@ class AdditiveRegressor(CurveEstimator, LinearRegressor):
         splits = None
         if self.cv is not None:
             splits = splits_of(self.cv, target.y, classifier=False)
-        offset = read_offset(self.__dict__.pop("_offset", None), target.n_rows)
-        labels = self.__dict__.pop("_labels", {})
+        offset = read_offset(taken(self, "_offset"), target.n_rows)
+        labels = taken(self, "_labels") or {}
         return replace(super()._options(target), splits=splits, offset=offset, labels=labels)

@@ -190,14 +190,20 @@ def one_or_all(solutions: list[Solution]) -> Solution | list[Solution] | None:
     return solutions if len(solutions) > 1 else next(iter(solutions), None)
 
 
+def taken(estimator: Any, name: str) -> Any:
+    """An attribute that is used once, and then deleted; ``None`` without it."""
+    value = vars(estimator).get(name)
+    if name in vars(estimator):
+        delattr(estimator, name)
+    return value
+
+
 def take_start(estimator: Any) -> FitOptions:
     """Names of the columns, and what the fit starts from: `continue_from`, or the last fit.
 
     What `continue_from` has set is used once: later fits start from their own solutions.
     """
-    start = vars(estimator).get("_start")
-    if start is not None:
-        delattr(estimator, "_start")
+    start = taken(estimator, "_start")
     names = column_names(estimator)
     if start is not None and not isinstance(start, list):
         return FitOptions(names=names, resume=start)
