@@ -157,9 +157,6 @@ def test_what_is_refused(tmp_path):
         auctor.to_sql(TableClassifier("auc", strength=0.1).fit(named, y))
     with pytest.raises(ParameterError, match="fitted model"):
         auctor.to_sql(TableClassifier())
-    curves = auctor.AdditiveRegressor(strength=0.1, n_bins=4).fit(frame[["day"]], frame["day"])
-    with pytest.raises(ParameterError, match="linear regressor"):
-        auctor.to_sql(curves)
     with pytest.raises(ParameterError, match="model of auctor"):
         auctor.to_sql(3)
     model = TableClassifier("auc", strength=0.1).fit(frame, y)

@@ -13,7 +13,7 @@ import numpy as np
 
 from auctor.additive.bins import Bins, PairBins
 from auctor.additive.columns import MISSING, ColumnBins, LevelBins
-from auctor.additive.model import AdditiveModel
+from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.additive.rounding import RoundingJudge, best_shift, judged_shifts
 from auctor.core.checks import check_real
 from auctor.core.errors import DataError, speaks_as
@@ -357,22 +357,38 @@ def make_scorecard(
         if judge is not None:
             shifts = judged_shifts(exact, shifts, start, judge, base, factor)
     # Lines of the card; the start takes the shifts of the columns back.
-    for k, part in enumerate(model.bins.parts):
+    for k in range(len(exact)):
         points = exact[k]
         if rounded:
             whole = np.round(points + shifts[k])
             error += float(np.abs(whole - points - shifts[k]).max(initial=0.0))
             start, points = start - shifts[k], whole
-        rows += (
-            _pair_rows(part, points, model.bins.columns, names)
-            if isinstance(part, PairBins)
-            else _column_rows(part, points, names[k])
-        )
+        rows += _part_rows(model.bins, k, points, names)
     if rounded:
         error += abs(round(start) - start)
         start = round(start)
         rows = [row._replace(points=round(row.points)) for row in rows]
     return Scorecard(rows, start, points_to_double_odds, rounded, error, factor)
+
+
+def score_table(
+    model: AdditiveModel | AdditiveRegressionModel, names: Sequence[str], k: int = 0
+) -> Scorecard:
+    """Score number k of a model, of the positive one of two classes, as a card of exact points."""
+    sign = model.sign
+    tables = model.bins.tables(sign * model.coef[k])
+    rows = [
+        row for j, table in enumerate(tables) for row in _part_rows(model.bins, j, table, names)
+    ]
+    return Scorecard(rows, sign * float(model.intercept[k]), math.log(2.0), False, 0.0)
+
+
+def _part_rows(bins: Bins, k: int, points: FloatArray, names: Sequence[str]) -> list[CardRow]:
+    """The lines of a column or pair."""
+    part = bins.parts[k]
+    if isinstance(part, PairBins):
+        return _pair_rows(part, points, bins.columns, names)
+    return _column_rows(part, points, names[k])
 
 
 def _column_rows(bins: ColumnBins | LevelBins, points: FloatArray, name: str) -> list[CardRow]:

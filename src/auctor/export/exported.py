@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from auctor.additive.model import Curves
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array
 from auctor.fit.model import LinearModel, RegressionModel, model_of
@@ -11,7 +15,7 @@ from auctor.linear.classifier import MetricClassifier
 from auctor.linear.regressor import LinearRegressor
 from auctor.linear.table import TableClassifier
 from auctor.streaming.estimator import OnlineClassifier
-from auctor.tables.schema import Schema
+from auctor.tables.schema import KEEP, Column, Schema
 
 
 class Exported(NamedTuple):
@@ -61,8 +65,35 @@ def exported(estimator: Any) -> Exported:
         )
     if isinstance(estimator, OnlineClassifier):
         return Exported(title, _of_learner(estimator), learner=True)
-    schema = estimator.schema_ if isinstance(estimator, TableClassifier) else None
-    return Exported(title, model_of(estimator), schema)
+    model = model_of(estimator)
+    if isinstance(estimator, TableClassifier):
+        return Exported(title, model, estimator.schema_)
+    if isinstance(model, Curves):
+        return Exported(title, *_of_curves(model))
+    return Exported(title, model)
+
+
+def _of_curves(model: Any) -> tuple[Any, Schema | None]:
+    """An additive model whose levels have the numbers of a schema, if it has columns of text."""
+    bins = model.bins
+    labels = [getattr(column, "labels", None) for column in bins.columns]
+    if not any(labels):
+        return model, None
+    names = model.part_names(model.feature_names)
+    columns = (
+        Column(name, "number", KEEP) if texts is None else _levels(name, texts)
+        for name, texts in zip(names, labels, strict=False)
+    )
+    parts = [
+        column if texts is None else replace(column, values=np.arange(len(texts), dtype=np.float64))
+        for column, texts in zip(bins.columns, labels, strict=True)
+    ]
+    return replace(model, bins=replace(bins, columns=parts)), Schema.of(columns, None)
+
+
+def _levels(name: str, labels: tuple[str, ...]) -> Column:
+    """A category whose missing values stay missing."""
+    return Column(name, "category", "", labels, numbered=True)
 
 
 def _of_learner(learner: OnlineClassifier) -> LinearModel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
-from auctor.additive.scorecard import make_scorecard, sql_literal, sql_name
+from auctor.additive.scorecard import score_table, sql_literal, sql_name
 from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.markup import printable
@@ -51,8 +50,8 @@ def to_sql(
     Parameters
     ----------
     model : classifier, regressor or learner
-        TableClassifier, MetricClassifier, MetricClassifierCV, AdditiveClassifier of two classes,
-        LinearRegressor or a learner of auctor.streaming.
+        TableClassifier, MetricClassifier, MetricClassifierCV, AdditiveClassifier, LinearRegressor,
+        AdditiveRegressor or a learner of auctor.streaming.
     path : path, optional
         File to write the query to.
     table : str
@@ -159,37 +158,31 @@ def _scored(expressions: dict[str, list[str]], table: str) -> Iterator[str]:
 
 def _scores(model: LinearModel, columns: Sequence[Column]) -> dict[str, list[str]]:
     """The terms of each score, by its name."""
-    if isinstance(model, AdditiveModel):
-        return {"score": [_curves(model, columns)]}
     if model.binary:
-        sign = model.sign
-        return {"score": _terms(sign * model.coef[0], sign * model.intercept[0], columns)}
-    return {
-        f"score_{k}": _terms(coef, intercept, columns)
-        for k, (coef, intercept) in enumerate(zip(model.coef, model.intercept, strict=True))
-    }
+        return {"score": _score(model, 0, columns)}
+    return {f"score_{k}": _score(model, k, columns) for k in range(model.coef.shape[0])}
 
 
-def _curves(model: AdditiveModel, columns: Sequence[Column]) -> str:
-    """The score of an additive model, as a scorecard whose points are the score itself."""
-    names = model.part_names(model.feature_names)[: model.n_features]
-    card = make_scorecard(
-        model, names, 1.0, points_to_double_odds=math.log(2.0), base=0.0, rounded=False
-    )
-    values = (_value(column, level) for column in columns for level in _levels(column))
-    return card.to_sql(dict(zip(names, values, strict=True)))
+def _score(model: LinearModel | RegressionModel, k: int, columns: Sequence[Column]) -> list[str]:
+    """The terms of a score: of weights, or of the lines of a card of exact points."""
+    if isinstance(model, AdditiveModel | AdditiveRegressionModel):
+        names = model.part_names(None)[: model.n_features]
+        values = (_value(column, level) for column in columns for level in _levels(column))
+        return [score_table(model, names, k).to_sql(dict(zip(names, values, strict=True)))]
+    sign = model.sign
+    return _terms(sign * model.coef[k], sign * float(model.intercept[k]), columns)
 
 
 def _regression(title: str, model: RegressionModel, columns: Sequence[Column]) -> list[str]:
-    """The terms of the prediction of a linear regressor."""
+    """The terms of the prediction of a regressor."""
     link = LINKS.get(type(resolve_loss(model.loss)).response)
-    if link is None or isinstance(model, AdditiveRegressionModel):
+    if link is None:
         raise ParameterError(
-            "a linear regressor with a loss of auctor",
+            "a regressor with a loss of auctor",
             got=title,
             todo="Use auctor.to_onnx, or another loss.",
         )
-    terms = _terms(model.coef[0], float(model.intercept[0]), columns)
+    terms = _score(model, 0, columns)
     return terms if link == "{}" else [link.format(" + ".join(terms))]
 
 
