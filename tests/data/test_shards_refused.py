@@ -1,6 +1,7 @@
 """What shards refuse, by name and before a solve begins; and what is fine."""
 
 import errno
+import hashlib
 import os
 import shutil
 
@@ -233,4 +234,24 @@ def test_columns_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):
     write_manifest(folder, 2**31 - 1, [entry], sparse=True)
     monkeypatch.setattr("auctor.core.memory.available_bytes", lambda: 10**9)
     with pytest.raises(DataError, match="GB of memory for vectors of 2,147,483,647 columns"):
+        open_shards(folder)
+
+
+def test_two_columns_of_one_name_are_refused_by_writer_and_reader(tmp_path):
+    folder = store(tmp_path / "rows.shards", [(X, Y)])
+    with pytest.raises(DataError, match="name of its own for every column; got 3 columns with 2"):
+        write_manifest(folder, 3, [], sparse=False, names=("a", "b", "a"))
+    _, _, text = (folder / "manifest").read_bytes().partition(b"\n")
+    forged = text.replace(b'"names":null', b'"names":["a","b","a"]')
+    start = b"AUCTOR SHARDS 2 " + hashlib.sha256(forged).hexdigest().encode()
+    (folder / "manifest").write_bytes(start + b"\n" + forged)
+    with pytest.raises(DataError, match="fields that no manifest has: manifest"):
+        open_shards(folder)
+
+
+def test_a_shard_with_bytes_after_its_end_is_not_called_truncated(tmp_path):
+    folder = store(tmp_path / "rows.shards", [(X, Y)])
+    shard = folder / "000000.shard"
+    shard.write_bytes(shard.read_bytes() + bytes(64))
+    with pytest.raises(DataError, match=r"bytes instead of \d+: 000000.shard"):
         open_shards(folder)

@@ -120,9 +120,16 @@ def write_manifest(
                 got=repr(label)[:80],
                 todo="Drop the rows without a label, or write the labels as text.",
             )
+    columns = None if names is None else list(names)
+    if columns is not None and len(set(columns)) != len(columns):
+        raise DataError(
+            "a name of its own for every column",
+            got=f"{len(columns)} columns with {len(set(columns))} names",
+            todo="Rename the columns.",
+        )
     fields = {
         "columns": n_columns,
-        "names": None if names is None else list(names),
+        "names": columns,
         "labels": coded,
         "storage": SPARSE if sparse else DENSE,
         "shards": list(shards),

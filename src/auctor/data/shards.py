@@ -229,9 +229,8 @@ def open_folder(path: AnyPath) -> ShardFolder:
         if not stat.S_ISREG(state.st_mode):
             _refuse("something else than a file", shard.path)
         if state.st_size != shard.n_bytes:
-            _refuse(
-                f"{state.st_size} bytes instead of {shard.n_bytes}: it is truncated", shard.path
-            )
+            cut = ": it is truncated" if state.st_size < shard.n_bytes else ""
+            _refuse(f"{state.st_size} bytes instead of {shard.n_bytes}{cut}", shard.path)
     return found
 
 
@@ -279,6 +278,7 @@ def _folder(folder: Path, fields: Any) -> ShardFolder:
         isinstance(names, list)
         and len(names) == n_columns
         and all(isinstance(name, str) for name in names)
+        and len(set(names)) == n_columns
     ):
         raise ValueError("names")
     if len(set(labels)) != len(labels) or not all(map(is_label, labels)):
