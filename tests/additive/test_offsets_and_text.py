@@ -107,3 +107,18 @@ def test_rare_labels_are_pooled():
     assert "Ulm" not in model.bins_.columns[1].labels
     pooled = model.explain(pd.DataFrame({"age": [0.0, 0.0], "town": ["Ulm", "Paris"]}))
     assert pooled[0, 1] == pooled[1, 1]
+
+
+@pytest.mark.parametrize("kind", ["String", "Categorical", "Enum"])
+def test_tables_of_polars_are_read_alike(kind):
+    polars = pytest.importorskip("polars")
+    X, y = _table()
+    towns = [town if isinstance(town, str) else None for town in X["town"]]
+    rows = polars.DataFrame({"age": X["age"].to_numpy(), "town": towns})
+    types = {"String": polars.String, "Categorical": polars.Categorical}
+    types["Enum"] = polars.Enum(["Bern", "Bonn", "Oslo", "Rome"])
+    rows = rows.with_columns(polars.col("town").cast(types[kind]))
+    model = AdditiveClassifier(members=2, strength=0.01).fit(rows, y)
+    expected = AdditiveClassifier(members=2, strength=0.01).fit(X, y)
+    assert model.bins_.columns[1].labels == expected.bins_.columns[1].labels
+    np.testing.assert_array_equal(model.decision_function(rows), expected.decision_function(X))

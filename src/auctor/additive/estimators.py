@@ -169,7 +169,7 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         Parameters
         ----------
         X : table, array or sparse matrix
-            Columns of text, and of categories, of a pandas table are categories of the model.
+            Columns of text, and of categories, of a pandas or polars table are categories.
         y : labels
         sample_weight : array, optional
         groups : array, optional
@@ -331,7 +331,7 @@ class AdditiveRegressor(CurveEstimator, LinearRegressor):
         Parameters
         ----------
         X : table, array or sparse matrix
-            Columns of text, and of categories, of a pandas table are categories of the model.
+            Columns of text, and of categories, of a pandas or polars table are categories.
         y : numbers
         sample_weight : array, optional
         init_score : (n,) array, optional

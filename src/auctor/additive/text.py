@@ -15,19 +15,36 @@ from auctor.core.types import Array, FloatArray
 UNKNOWN = -1.0
 
 
+def table_columns(X: Any) -> list[Any] | None:
+    """The columns of a pandas or polars table; ``None`` for anything else."""
+    if not hasattr(X, "columns"):
+        return None
+    if hasattr(X, "get_columns"):  # polars
+        return list(X.get_columns())
+    if not hasattr(X, "iloc") or not hasattr(X, "dtypes"):
+        return None
+    return [X.iloc[:, j] for j in range(X.shape[1])]
+
+
 def text_columns(X: Any) -> list[int]:
-    """Numbers of the columns of a pandas table that hold text or categories."""
-    if not hasattr(X, "dtypes") or not hasattr(X, "iloc") or not hasattr(X, "columns"):
-        return []
-    kinds = [getattr(kind, "kind", "O") for kind in X.dtypes]
-    return [j for j, kind in enumerate(kinds) if kind in "OUS"]
+    """Numbers of the columns of a table that hold text or categories."""
+    columns = table_columns(X) or ()
+    return [j for j, column in enumerate(columns) if _is_text(column.dtype)]
+
+
+def _is_text(dtype: Any) -> bool:
+    """Whether the type of a column is one of text or categories."""
+    if hasattr(dtype, "kind"):  # pandas
+        return dtype.kind in "OUS"
+    return str(dtype).startswith(("String", "Categorical", "Enum", "Object"))
 
 
 def with_labels(X: Any) -> tuple[Any, dict[int, list[str]]]:
     """A table with numbers for labels, and the labels of its columns of text, in order."""
     labels: dict[int, list[str]] = {}
+    columns = table_columns(X) or []
     for j in text_columns(X):
-        texts = _texts(X, j)
+        texts = _texts(columns[j])
         labels[j] = sorted({text for text in texts if text is not None})
     return (_numbers(X, labels), labels) if labels else (X, labels)
 
@@ -52,19 +69,22 @@ def _numbers(X: Any, labels: Mapping[int, list[str]]) -> FloatArray:
 def _coded(X: Any, labels: Mapping[int, Mapping[str, float]]) -> FloatArray:
     """The table as numbers, by the numbers of the labels."""
     columns = []
-    for j in range(X.shape[1]):
+    for j, column in enumerate(table_columns(X) or ()):
         if j in labels:
             known = labels[j]
-            values = [np.nan if t is None else known.get(t, UNKNOWN) for t in _texts(X, j)]
+            values = [np.nan if t is None else known.get(t, UNKNOWN) for t in _texts(column)]
             columns.append(np.array(values, dtype=np.float64))
+        elif hasattr(column, "iloc"):
+            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
         else:
-            columns.append(X.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan))
+            columns.append(column.to_numpy().astype(np.float64))
     return np.column_stack(columns)
 
 
-def _texts(X: Any, j: int) -> list[str | None]:
+def _texts(column: Any) -> list[str | None]:
     """The values of a column as text, ``None`` where missing."""
-    column = X.iloc[:, j]
+    if not hasattr(column, "iloc"):
+        return [None if value is None else str(value) for value in column.to_list()]
     missing: Array = column.isna().to_numpy()
     values = column.astype(object).to_numpy()
     return [None if gone else str(value) for value, gone in zip(values, missing, strict=True)]
