@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from auctor.core.capability import Capability
 from auctor.core.errors import IncompatibleError
 from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Coupling
@@ -305,6 +306,10 @@ class NanBeyond:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loss, name)
+
+    def offers(self, capability: Capability[Any, Any]) -> bool:
+        """Whether the wrapped loss has a capability."""
+        return capability.has(self._loss)
 
     def value(self, scores: FloatArray, target: Target) -> float:
         """Weighted mean loss."""
