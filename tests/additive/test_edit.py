@@ -91,6 +91,25 @@ def test_a_flat_region_has_its_mean(fitted):
     assert (bands[1] >= model.explain(X)).all()
 
 
+def test_importances_have_bands(fitted):
+    model = fitted[0]
+    low, high = model.importance_bands_
+    assert ((low >= 0.0) & (low < model.importances_) & (model.importances_ < high)).all()
+    strong, weak = model.names_.index("town"), model.names_.index("income")
+    assert low[strong] > high[weak]  # the target depends on the town, not on the income alone
+
+
+def test_bands_hold_the_importances_of_fits_to_other_folds():
+    X, y = _rows()
+    model = AdditiveClassifier(members=8, interactions=0, strength=0.003).fit(X, y)
+    low, high = model.importance_bands_
+    for seed in range(3):  # fits to other folds differ by less than the band
+        other = AdditiveClassifier(
+            members=8, interactions=0, strength=0.003, random_state=seed
+        ).fit(X, y)
+        assert ((low <= other.importances_) & (other.importances_ <= high)).all()
+
+
 @pytest.mark.parametrize(
     ("term", "change", "words"),
     [

@@ -67,6 +67,25 @@ class CurveEstimator:
         importances: FloatArray = self.bins_.importances(self.model_.coef)
         return importances
 
+    @property
+    def importance_bands_(self) -> FloatArray | None:
+        """Bands of 95 % or more of ``importances_``, (2, terms); ``None`` for one member.
+
+        A curve moves by its error, so its standard deviation by at most the size of the error, of
+        which the standard errors of all bins have the mean square.
+        """
+        error = self.model_.error
+        if error is None:
+            return None
+        shares = [part.share for part in self.bins_.parts]
+        sizes = [
+            [np.sqrt(share @ table**2) for share, table in zip(shares, tables, strict=True)]
+            for tables in map(self.bins_.tables, error)
+        ]
+        half = BAND * np.max(sizes, axis=0)
+        middle = self.importances_
+        return np.array([np.maximum(middle - half, 0.0), middle + half])
+
     @speaks
     def curve(self, column: str | int, score: int = 0) -> tuple[Array, FloatArray]:
         """Values of a column, one per bin, and what the column adds to the score there.

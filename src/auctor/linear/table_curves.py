@@ -51,6 +51,14 @@ class TableCurves:
         importances: FloatArray = self.model_.importances_
         return importances
 
+    @property
+    def importance_bands_(self) -> FloatArray | None:
+        """Bands of ``importances_``; ``None`` for one member."""
+        check_is_fitted(self)
+        check_additive_table(self)
+        bands: FloatArray | None = self.model_.importance_bands_
+        return bands
+
     def _term(self, term: Any) -> int:
         """Number of a column or pair."""
         from auctor.additive.edit import term_number
