@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sklearn.base import BaseEstimator
+
 import auctor
 
 ROOT = Path(__file__).parents[1]
@@ -56,3 +58,24 @@ def test_there_are_few_public_names():
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     for room in (auctor, auctor.linear):
         assert not hasattr(room, "Nothing")
+
+
+def test_estimators_have_few_base_classes():
+    rooms = [name for _, name, package in pkgutil.iter_modules(auctor.__path__) if package]
+    public = [
+        getattr(room, name)
+        for room in (importlib.import_module(f"auctor.{name}") for name in rooms)
+        for name in getattr(room, "__all__", ())
+        if room.__name__ not in ("auctor.dask", "auctor.spark")
+    ]
+    estimators = {one for one in public if isinstance(one, type) and issubclass(one, BaseEstimator)}
+    assert len(estimators) > 12
+    counts = {
+        one.__name__: sum(
+            base.__module__.startswith(("auctor.", "sklearn.")) for base in one.__mro__
+        )
+        for one in estimators
+    }
+    # The base class of this one, RandomizedSearchCV of scikit-learn, has eight by itself.
+    assert counts.pop("SearchCV") <= 9
+    assert max(counts.values()) <= 8, counts

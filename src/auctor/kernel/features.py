@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import speaks
 from auctor.core.linalg import RANK_SHARE
 from auctor.core.rng import as_rng
-from auctor.core.types import FloatArray
+from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
 from auctor.data.matrices import dense_array
 from auctor.kernel.parameters import kernel_width
@@ -21,15 +21,12 @@ from auctor.kernel.points import squared_lengths
 from auctor.linear.base import check_columns
 
 
-class _KernelFeatures(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
-):
+class _KernelFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base class: rows in, features of ``exp(-gamma |x - z|^2)`` out."""
 
     gamma: float | str
     random_state: Any
+    _n_features_out: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -56,6 +53,13 @@ class _KernelFeatures(
         rows = as_matrix(X)
         check_columns(self, X, reset=False)
         return self._features(rows)
+
+    @speaks
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the features: that of the class in lower case, and a number."""
+        check_is_fitted(self)
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{k}" for k in range(self._n_features_out)], dtype=object)
 
     def _fit(self, rows: Any, rng: np.random.Generator) -> None:
         raise NotImplementedError

@@ -33,36 +33,7 @@ FIRST_FOLDS = 2
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SearchCVParameters:
-    """Parameters of `SearchCV`, which describes them."""
-
-    estimator: Any = field(kw_only=False)
-    space: Any = field(default=None, kw_only=False)
-    scoring: Any = None
-    cv: Any = 5
-    budget: int = 50
-    method: Any = "dfo-tr"
-    start: Mapping[str, Any] | None = None
-    cut_folds: bool = True
-    warm_starts: bool = True
-    timeout: float | None = None
-    max_seconds: float | None = None
-    batch: int | None = None
-    n_iter: int | None = None
-    param_distributions: Any = None
-    pre_dispatch: Any = "2*n_jobs"
-    refit: Any = True
-    n_jobs: int | None = None
-    random_state: Any = None
-    error_score: Any = np.nan
-    return_train_score: bool = False
-    verbose: int = 0
-    on_step: Callable[[dict[str, Any]], object] | None = None
-
-
-# A dataclass of its own, so that errors on unknown parameters name this class.
-@dataclass(eq=False, repr=False)
-class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
+class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
     """Tune parameters by cross-validation in few evaluations.
 
     A replacement of `sklearn.model_selection.RandomizedSearchCV` with the same results, refit and
@@ -139,6 +110,29 @@ class SearchCV(SearchCVParameters, RandomizedSearchCV):  # type: ignore[misc]
     >>> bool(search.best_score_ > 0.99)
     True
     """
+
+    estimator: Any = field(kw_only=False)
+    space: Any = field(default=None, kw_only=False)
+    scoring: Any = None
+    cv: Any = 5
+    budget: int = 50
+    method: Any = "dfo-tr"
+    start: Mapping[str, Any] | None = None
+    cut_folds: bool = True
+    warm_starts: bool = True
+    timeout: float | None = None
+    max_seconds: float | None = None
+    batch: int | None = None
+    n_iter: int | None = None
+    param_distributions: Any = None
+    pre_dispatch: Any = "2*n_jobs"
+    refit: Any = True
+    n_jobs: int | None = None
+    random_state: Any = None
+    error_score: Any = np.nan
+    return_train_score: bool = False
+    verbose: int = 0
+    on_step: Callable[[dict[str, Any]], object] | None = None
 
     @speaks
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
