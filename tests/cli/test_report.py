@@ -96,7 +96,7 @@ def test_training_is_told_from_the_notes(trained, table, tmp_path, capsys):
     saved = read_saved(trained)
     assert found["command"].startswith("auctor train ")
     assert found["command"].startswith(saved.notes["command"] + " && auctor report ")
-    assert found["path"]["chosen"] == saved.model.model_.best_index_
+    assert found["path"]["best"] == saved.model.model_.best_index_
     assert found["path"]["nonzeros"] == saved.notes["path"]["nonzeros"]
     convergence = found["models"][0]["convergence"]
     assert convergence["objective"]

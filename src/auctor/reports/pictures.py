@@ -108,6 +108,7 @@ def draw_term(term: ColumnCurve | PairMap, ax: Any) -> None:
         ax.set(title=term.title, xlabel=term.names[0], ylabel=term.names[1])
         for axis, starts in zip((ax.xaxis, ax.yaxis), term.starts, strict=True):
             axis.set_ticks(np.arange(len(starts)) + 0.5, starts, fontsize="x-small")
+        ax.tick_params(axis="x", rotation=90)
         # The density of the rows beyond the edges of the map, one bin high.
         wide, tall = (term.share.sum(axis=1 - k) for k in (0, 1))
         places = [np.arange(share.size) for share in (wide, tall)]
