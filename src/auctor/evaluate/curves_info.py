@@ -4,53 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from auctor.additive.bins import Bins
 from auctor.additive.columns import ColumnBins, LevelBins
-from auctor.core.types import Array, FloatArray, IntArray
+from auctor.additive.edit import CurveModel
+from auctor.core.types import Array, FloatArray
 from auctor.fit.model import model_of
 
 #: Largest number of curves in a report, those of largest effect.
 MOST_CURVES = 24
-
-
-class CurveModel(Protocol):
-    """What the figures need of a fitted additive model: its bins, weights and scores."""
-
-    @property
-    def bins(self) -> Bins:
-        """The bins of columns and pairs."""
-
-    @property
-    def coef(self) -> FloatArray:
-        """What the codes of columns and the cells of pairs add, a row for each score."""
-
-    @property
-    def signs(self) -> IntArray:
-        """Direction of every column: 1 rising, -1 falling, 0 free."""
-
-    def bands(self, k: int = 0) -> dict[int, FloatArray] | None:
-        """Bands of the curves of a score, if there are several members."""
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns, if they have any."""
-
-    @property
-    def sign(self) -> float:
-        """Factor that turns scores into those of the positive class."""
-
-    def part_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
-        """Names of the columns, then of the pairs."""
-
-    def scores(self, X: Any) -> FloatArray:
-        """Scores of rows, a column for each score."""
-
-    def explained(self, X: Any) -> FloatArray:
-        """What each column and pair adds to each score of each row."""
 
 
 class ColumnCurve(NamedTuple):
