@@ -189,3 +189,12 @@ def test_pictures_are_a_table_and_json_too(model, new):
     figure = pictures.plot()
     assert "income x city" in {ax.get_title() for ax in figure.axes}
     pyplot.close(figure)
+
+
+def test_other_models_see_zeros_and_ones(model, new):
+    matrix = model.encode(new)
+    wide = model.model_.bins_.expanded(matrix)
+    np.testing.assert_array_equal(wide[:, :2], matrix[:, :2])
+    assert wide.shape[1] == 2 + 4  # three levels, and all others
+    np.testing.assert_array_equal(wide[:, 2:].sum(axis=1), new["city"].notna())
+    np.testing.assert_array_equal(wide[:, 5], new["city"].isin(["Paris", "O'Brien"]))
