@@ -140,14 +140,6 @@ def brown_almost_linear(x: np.ndarray) -> np.ndarray:
     return np.append(x[:-1] + x.sum() - (d + 1.0), np.prod(x) - 1.0)
 
 
-def discrete_boundary(x: np.ndarray) -> np.ndarray:
-    d = x.shape[0]
-    h = 1.0 / (d + 1)
-    padded = np.concatenate(([0.0], x, [0.0]))
-    t = h * np.arange(1, d + 1)
-    return 2 * x - padded[:-2] - padded[2:] + 0.5 * h * h * (x + t + 1.0) ** 3
-
-
 def discrete_integral(x: np.ndarray) -> np.ndarray:
     d = x.shape[0]
     h = 1.0 / (d + 1)

@@ -6,33 +6,9 @@ imports the library under test.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from benchmarks.problems.generated import Matrix
-
-PointLoss = Callable[[np.ndarray], np.ndarray]
-
-
-def logistic(margin: np.ndarray) -> np.ndarray:
-    """log(1 + exp(-m))."""
-    return np.logaddexp(0.0, -margin)
-
-
-def hinge(margin: np.ndarray) -> np.ndarray:
-    """max(0, 1 - m)."""
-    return np.maximum(0.0, 1.0 - margin)
-
-
-def squared_hinge(margin: np.ndarray) -> np.ndarray:
-    """1/2 max(0, 1 - m)^2."""
-    return 0.5 * np.maximum(0.0, 1.0 - margin) ** 2
-
-
-def half_square(residual: np.ndarray) -> np.ndarray:
-    """1/2 r^2."""
-    return 0.5 * residual**2
 
 
 def group_norms(w: np.ndarray, size: int) -> np.ndarray:
@@ -69,41 +45,6 @@ def scores_of(X: Matrix, w: np.ndarray, intercept: float = 0.0) -> np.ndarray:
     return np.asarray(X @ np.asarray(w, dtype=np.float64)) + intercept
 
 
-def pointwise(
-    loss: PointLoss,
-    X: Matrix,
-    y: np.ndarray,
-    w: np.ndarray,
-    *,
-    penalty: float,
-    intercept: float = 0.0,
-) -> float:
-    """Mean loss of the margins plus an already evaluated ``strength * Omega(w)``."""
-    return float(loss(y * scores_of(X, w, intercept)).mean()) + penalty
-
-
-def l2_logistic(
-    X: Matrix, y: np.ndarray, w: np.ndarray, strength: float, intercept: float = 0.0
-) -> float:
-    """Mean logistic loss + strength/2 |w|^2."""
-    return pointwise(logistic, X, y, w, penalty=strength * l2(w), intercept=intercept)
-
-
-def l1_logistic(
-    X: Matrix, y: np.ndarray, w: np.ndarray, strength: float, intercept: float = 0.0
-) -> float:
-    """Mean logistic loss + strength |w|_1."""
-    return pointwise(logistic, X, y, w, penalty=strength * l1(w), intercept=intercept)
-
-
-def l2_logistic_bound(X: Matrix, y: np.ndarray, w: np.ndarray, strength: float) -> float:
-    """Upper bound of J(w) - min J without intercept: |grad J|^2 / (2 strength)."""
-    margin = y * scores_of(X, w)
-    slope = -y * np.exp(-np.logaddexp(0.0, margin)) / len(y)
-    gradient = X.T @ slope + strength * w
-    return float(gradient @ gradient) / (2.0 * strength)
-
-
 def pairwise_square(scores: np.ndarray, y: np.ndarray) -> float:
     """Mean over (positive i, negative j) of (1 - (s_i - s_j))^2, by class moments."""
     positive, negative = scores[y > 0], scores[y < 0]
@@ -111,21 +52,6 @@ def pairwise_square(scores: np.ndarray, y: np.ndarray) -> float:
     return float(shift**2 + positive.var() + negative.var())
 
 
-def pairwise_hinge(scores: np.ndarray, y: np.ndarray) -> float:
-    """Mean over pairs of max(0, 1 - (s_i - s_j)), by sorting: O(n log n)."""
-    positive, negative = scores[y > 0], np.sort(scores[y < 0])
-    suffix = np.concatenate([np.cumsum(negative[::-1])[::-1], [0.0]])
-    first = np.searchsorted(negative, positive - 1.0, side="right")
-    active = len(negative) - first
-    total = (active * (1.0 - positive) + suffix[first]).sum()
-    return float(total) / (len(positive) * len(negative))
-
-
 def l2_pairwise_square(X: Matrix, y: np.ndarray, w: np.ndarray, strength: float) -> float:
     """Pairwise square loss + strength/2 |w|^2."""
     return pairwise_square(scores_of(X, w), y) + strength * l2(w)
-
-
-def l2_pairwise_hinge(X: Matrix, y: np.ndarray, w: np.ndarray, strength: float) -> float:
-    """Pairwise hinge loss + strength/2 |w|^2."""
-    return pairwise_hinge(scores_of(X, w), y) + strength * l2(w)
