@@ -11,6 +11,26 @@ import numpy as np
 from benchmarks.problems.generated import Matrix
 
 
+def logistic(margin: np.ndarray) -> np.ndarray:
+    """log(1 + exp(-m))."""
+    return np.logaddexp(0.0, -margin)
+
+
+def hinge(margin: np.ndarray) -> np.ndarray:
+    """max(0, 1 - m)."""
+    return np.maximum(0.0, 1.0 - margin)
+
+
+def squared_hinge(margin: np.ndarray) -> np.ndarray:
+    """1/2 max(0, 1 - m)^2."""
+    return 0.5 * np.maximum(0.0, 1.0 - margin) ** 2
+
+
+def half_square(residual: np.ndarray) -> np.ndarray:
+    """1/2 r^2."""
+    return 0.5 * residual**2
+
+
 def group_norms(w: np.ndarray, size: int) -> np.ndarray:
     """|w_g| / sqrt(size of g) of contiguous groups of ``size`` columns, the last may be less."""
     starts = np.arange(0, len(w), size)
