@@ -1,6 +1,7 @@
 """The benchmarks can be started: suites, sections and competitors are as the harness expects."""
 
 import inspect
+import itertools
 import json
 import re
 from importlib import import_module
@@ -11,12 +12,13 @@ import pytest
 from benchmarks import competitors, run
 from benchmarks.__main__ import main
 from benchmarks.problems.cells import CELLS
-from benchmarks.problems.forms import Form
+from benchmarks.problems.forms import LOSSES, Form
 from benchmarks.run import markdown
 from benchmarks.sections import comparison
 
 import auctor.losses
 import auctor.penalties
+from auctor.core.types import Target
 
 FOLDER = Path(competitors.__file__).parents[1]
 SUITES = sorted(p.stem for p in (FOLDER / "suites").glob("*.py") if p.stem != "__init__")
@@ -106,3 +108,25 @@ def test_results_say_which_commit_was_measured(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert run.machine_facts()["commit"] == "unknown"
+
+
+def test_objectives_of_forms_are_those_of_the_library():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(40, 6)), rng.normal(size=6)
+    y = np.where(rng.random(40) < 0.5, -1.0, 1.0)
+    ours = {
+        "logistic": auctor.losses.Logistic(),
+        "squared_hinge": auctor.losses.SquaredHinge(),
+        "hinge": auctor.losses.Hinge(),
+        "squared": auctor.losses.Squared(),
+    }
+    penalties = {
+        "l1": auctor.penalties.L1(0.3),
+        "l2": auctor.penalties.L2(0.3),
+        "elastic_net": auctor.penalties.ElasticNet(0.3, 0.4),
+    }
+    assert set(ours) == set(LOSSES)
+    for loss, penalty in itertools.product(ours, penalties):
+        expected = ours[loss].value(X @ w, Target(y)) + penalties[penalty].value(w)
+        form = Form(loss, penalty, 0.3, l1_ratio=0.4)
+        assert form.value(X, y, w) == pytest.approx(expected, rel=1e-9), (loss, penalty)
