@@ -34,37 +34,37 @@ def numbers(tmp_path, change=lambda k, fields: fields, header="a,b,y", n=60):
 @pytest.mark.parametrize(
     ("message", "command", "said"),
     [
-        (DataError("a name"), "convert", "auctor needs a name"),
+        (DataError("a name"), "convert", "auctor convert needs a name"),
         (DataError("a smooth penalty", part="Lbfgs"), "train", "Lbfgs needs a smooth penalty"),
         (DataError("rows", todo="Pass {option}.", option=Option("resume", True)),
-         "stream", "auctor needs rows. Pass --resume."),
+         "stream", "auctor stream needs rows. Pass --resume."),
         (DataError("rows", todo="Pass {option}.", option=Option("grow", False)),
-         "stream", "auctor needs rows. Pass --no-grow."),
+         "stream", "auctor stream needs rows. Pass --no-grow."),
         (DataError("y", todo="Pass a larger {option}, or none.", option="n_features"),
-         "stream", "auctor needs y. Pass a larger --n-features, or none."),
+         "stream", "auctor stream needs y. Pass a larger --n-features, or none."),
         (DataWarning(does="uses 3 folds", todo="Set {option}.", option=Option("cv", 3)),
-         "train", "auctor uses 3 folds. Set --folds 3."),
+         "train", "auctor train uses 3 folds. Set --folds 3."),
         (ConvergenceWarning(does="stopped", todo="Increase {option} or {option2}.", part="Newton",
                             option=(Option("max_seconds", bare=True), Option("tol", bare=True))),
          "train", "Newton stopped. Increase --max-seconds or --tol."),
         (DataError("y", todo="Pass {option}.", option=Option("label", "clicked")),
-         "train", "auctor needs y. Pass --label clicked."),
+         "train", "auctor train needs y. Pass --label clicked."),
         (DataError("y", todo="Pass {option}.", option=Option("label", "my label")),
-         "train", "auctor needs y. Pass --label 'my label'."),
+         "train", "auctor train needs y. Pass --label 'my label'."),
         (DataError("y", todo="Pass {option}.", option=Option("zero_based", True)),
-         "train", "auctor needs y. Pass --zero-based yes."),
+         "train", "auctor train needs y. Pass --zero-based yes."),
         # A command without the option names it as Python does.
         (DataError("y", todo="Pass {option}.", option=Option("dtype", "float32")),
-         "train", "auctor needs y. Pass dtype='float32'."),
+         "train", "auctor train needs y. Pass dtype='float32'."),
         # Options are shown as they are declared: another name, a flag, a repeatable one, DATA.
-        (DataError("{option}", option="as_json"), "predict", "auctor needs --json"),
+        (DataError("{option}", option="as_json"), "predict", "auctor predict needs --json"),
         (DataError("{option}", option=Option("standardise", False)),
-         "train", "auctor needs --no-standardise"),
+         "train", "auctor train needs --no-standardise"),
         (DataError("{option}", option=Option("slice", ["a", "b c"])),
-         "train", "auctor needs --slice a --slice 'b c'"),
+         "train", "auctor train needs --slice a --slice 'b c'"),
         (DataError("{option}", option=Option("settings", {"rate": 0.5, "means": None})),
-         "stream", "auctor needs --set rate=0.5 --set means"),
-        (DataError("{option}", option="data"), "train", "auctor needs DATA"),
+         "stream", "auctor stream needs --set rate=0.5 --set means"),
+        (DataError("{option}", option="data"), "train", "auctor train needs DATA"),
     ],
 )  # fmt: skip
 def test_messages_are_worded_for_a_command(message, command, said):
@@ -112,8 +112,9 @@ def test_one_word_among_numbers_can_be_taken_as_missing(tmp_path, capsys):
     assert "'a' as text of 49 categories; all but '-' are numbers" in said
     assert "--as-number a" in said
     assert main(["train", str(path), *QUICK, "--json", "--as-number", "a"]) == 0
-    (said,) = json.loads(capsys.readouterr().out)["warnings"]
+    said, where = json.loads(capsys.readouterr().out)["warnings"]
     assert "fills missing values (12 in 'a'" in said
+    assert "12 of 60 values of 'a' such as '-'" in where
 
 
 @pytest.mark.parametrize("missing", ["refuse", "mean", "most_frequent"])

@@ -99,7 +99,7 @@ def test_auto_is_the_search(svm, svm_test, capsys):
     assert found["strength"] == model.strength_
     path = read_saved("model.auctor").notes["path"]
     assert path["strengths"] == model.strengths_.tolist()
-    assert path["chosen"] == model.best_index_
+    assert path["best"] == model.best_index_
     np.testing.assert_allclose(path["score_mean"], np.nanmean(model.scores_, axis=0))
     assert path["nonzeros"][0] <= path["nonzeros"][-1]
 

@@ -125,7 +125,7 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
     >>> X = rng.normal(size=(500, 2))
     >>> y = np.abs(X[:, 0]) + 0.3 * rng.normal(size=500) > 1.2
     >>> model = AdditiveClassifier(members=3).fit(X, y)
-    >>> model.score_oof_ > 0.95
+    >>> model.score_oof_ > 0.9
     True
     >>> values, level = model.curve(0)
     >>> bool(level[0] > level[len(level) // 2])

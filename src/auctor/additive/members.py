@@ -26,6 +26,8 @@ from auctor.solvers.sparse.path import PathRun
 
 #: Strengths of curves without a lower loss on held-out rows after which their path ends.
 CURVE_PATIENCE = 2
+#: Share of the whole gain by which held-out losses are alike; the larger strength is then taken.
+ALIKE = 1e-3
 #: Strengths of maps without a lower loss on held-out rows after which their path ends.
 MAP_PATIENCE = 4
 #: Rows from which paths of strengths are fitted on the first `SCOUTS` folds alone.
@@ -100,7 +102,7 @@ def fit_curves(
 ) -> tuple[list[list[Fit]], FloatArray]:
     """Fits of every member at decreasing strengths, and the losses (folds, strengths).
 
-    The path ends after `CURVE_PATIENCE` strengths without a lower mean loss of the held-out rows.
+    The path ends `CURVE_PATIENCE` strengths after the lowest mean loss of the held-out rows.
     """
     parts = [task.on(fold.train) for fold in folds]
     problems = [part.problem(design, penalty.with_strength(strengths[0])) for part in parts]
@@ -128,9 +130,18 @@ def fit_curves(
             fits[k].append(fit._replace(scores=np.empty(0)))
             losses[k, at] = task.held_out(fit.scores, fold.test)
         mean = mean_loss(share, losses[:, : at + 1])
-        if at - int(mean.argmin()) >= CURVE_PATIENCE or time.perf_counter() > task.end:
+        # At the largest strengths curves are flat: the path goes on until one of them helps.
+        least = lowest(mean)
+        waited = at - least >= CURVE_PATIENCE and (least > 0 or at >= strengths.size // 2)
+        if waited or time.perf_counter() > task.end:
             break
     return fits, losses
+
+
+def lowest(losses: FloatArray) -> int:
+    """Position of the first loss that is as low as any, up to `ALIKE` of all that is gained."""
+    low = float(losses.min())
+    return int(np.argmax(losses <= low + ALIKE * (float(losses[0]) - low)))
 
 
 def mean_loss(share: FloatArray, losses: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins
-from auctor.additive.members import Members, fit_members, mean_loss
+from auctor.additive.members import Members, fit_members, lowest, mean_loss
 from auctor.additive.model import AdditiveModel, with_curves
 from auctor.additive.parameters import (
     KINKED_CURVE_RATIO,
@@ -273,7 +273,7 @@ def _members(
 
     def choose(losses: FloatArray, share: FloatArray) -> int:
         means = -mean_loss(share, losses)
-        at = int(means.argmax())
+        at = lowest(-means)
         if given.rule == "one_standard_error":
             at = within_error(means, at, -losses[:, at])
         return at
