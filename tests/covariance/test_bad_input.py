@@ -193,3 +193,13 @@ def test_squares_beyond_the_numbers_are_refused_without_other_warnings(unit):
     X = np.random.default_rng(0).normal(size=(60, 6))
     with pytest.raises(DataError, match="columns of variances between 1e-300 and 1e\\+300"):
         SparseInverseCovariance(0.1).fit(X * unit)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [([[1.0, 2.0]], "minimum of 2 is required"), ([[1.0, np.nan], [2.0, 3.0]], "contains NaN")],
+)
+def test_rows_that_cannot_be_read_are_refused_by_the_name_of_the_estimator(rows, words):
+    needs = "SparseInverseCovariance needs at least two rows of finite numbers"
+    with pytest.raises(DataError, match=f"{needs}.*{words}"):
+        SparseInverseCovariance().fit(rows)

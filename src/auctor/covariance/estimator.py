@@ -77,7 +77,14 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> FloatArray:
         """The rows as an array, after checking for constant columns; sets ``location_``."""
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        try:
+            rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        except ValueError as error:
+            raise DataError(
+                "at least two rows of finite numbers",
+                got=str(error).partition("\n")[0].rstrip("."),
+                todo="Drop or fill other rows.",
+            ) from error
         spread = rows.max(axis=0) - rows.min(axis=0)
         if not spread.all() and not self.assume_centered:
             constant = int(np.flatnonzero(spread == 0.0)[0])
