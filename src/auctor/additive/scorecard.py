@@ -14,91 +14,14 @@ import numpy as np
 from auctor.additive.bins import Bins, PairBins
 from auctor.additive.columns import MISSING, ColumnBins, LevelBins
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
+from auctor.additive.ranges import MISSING_VALUES, Interval, LevelSet, sql_name
 from auctor.additive.rounding import RoundingJudge, best_shift, judged_shifts
 from auctor.core.checks import check_real
 from auctor.core.errors import DataError, speaks_as
 from auctor.core.markup import table
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import FloatArray
 from auctor.data.matrices import column_values
 from auctor.fit.targets import sign_of
-
-
-class Interval(NamedTuple):
-    """Values above ``low`` and up to ``high``, or missing ones."""
-
-    low: float
-    high: float
-    missing: bool = False
-
-    def text(self) -> str:
-        """The range as text, such as "above 1, up to 2"."""
-        if self.missing:
-            return "missing"
-        if math.isinf(self.low) and math.isinf(self.high):
-            return "any value"
-        if math.isinf(self.low):
-            return f"up to {self.high:.6g}"
-        if math.isinf(self.high):
-            return f"above {self.low:.6g}"
-        return f"above {self.low:.6g}, up to {self.high:.6g}"
-
-    def holds(self, values: FloatArray) -> Array:
-        """Which values are in the range."""
-        if self.missing:
-            return np.isnan(values)
-        inside: Array = (values > self.low) & (values <= self.high)
-        return inside
-
-    def test(self, name: str, joint: str = "and") -> str:
-        """The condition for values that are not missing, in Python, or in SQL with "AND"."""
-        parts = [] if math.isinf(self.low) else [f"{name} > {self.low!r}"]
-        parts += [] if math.isinf(self.high) else [f"{name} <= {self.high!r}"]
-        return f" {joint} ".join(parts)
-
-
-class LevelSet(NamedTuple):
-    """Some levels of a category, or all levels but some.
-
-    Parameters
-    ----------
-    shown : str
-        The levels as text.
-    labels : tuple of str or float
-        The levels, or those that are left out.
-    values : array
-        The numbers that stand for them in a matrix.
-    others : bool
-        Whether ``labels`` are left out.
-    """
-
-    shown: str
-    labels: tuple[Any, ...]
-    values: FloatArray
-    others: bool
-    missing: bool = False
-
-    def text(self) -> str:
-        """The levels as text."""
-        return self.shown
-
-    def holds(self, values: FloatArray) -> Array:
-        """Which numbers stand for one of the levels."""
-        found: Array = np.isin(values, self.values, invert=self.others) & ~np.isnan(values)
-        return found
-
-    def test(self, name: str, joint: str = "and") -> str:
-        """The condition for values that are not missing, in Python, or in SQL with "AND"."""
-        if not self.labels:
-            return ""
-        sql = joint.isupper()
-        words = ", ".join(map(sql_literal if sql else repr, self.labels))
-        if sql:
-            return f"{name} {'NOT IN' if self.others else 'IN'} ({words})"
-        return f"{name} {'not in' if self.others else 'in'} ({words},)"
-
-
-#: The range of missing values.
-MISSING_VALUES = Interval(0.0, 0.0, True)
 
 
 class CardRow(NamedTuple):
@@ -268,21 +191,6 @@ class Scorecard:
         for row in self.rows:
             groups.setdefault(row.columns, []).append(row)
         return list(groups.values())
-
-
-def sql_name(column: str) -> str:
-    """The name of a column as a quoted SQL identifier."""
-    return '"' + column.replace('"', '""') + '"'
-
-
-def sql_literal(value: Any) -> str:
-    """A value as an SQL literal."""
-    if isinstance(value, bool | np.bool_):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int | float):
-        return repr(value)
-    text = value.decode() if isinstance(value, bytes) else str(value)
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _guarded(interval: Interval | LevelSet, short: str) -> str:

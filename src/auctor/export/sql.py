@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
-from auctor.additive.scorecard import score_table, sql_literal, sql_name
+from auctor.additive.ranges import sql_literal, sql_name
+from auctor.additive.scorecard import score_table
 from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.markup import printable
