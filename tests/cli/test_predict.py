@@ -418,3 +418,18 @@ def test_an_error_from_a_reading_thread_names_the_command(model, more_clicks, ca
     table.assign(**{number: "x0"}).to_csv("text.csv", index=False)
     assert main(["predict", model, "text.csv"]) == 2
     assert capsys.readouterr().err.startswith("auctor: auctor predict needs numbers in column")
+
+
+def test_control_characters_of_labels_reach_a_pipe_but_no_terminal(tmp_path, monkeypatch, capsys):
+    label = "p\x1b[2Jq"
+    table = pd.DataFrame({"x": np.arange(40.0), "y": np.where(np.arange(40) < 20, "n", label)})
+    table.to_csv("labels.csv", index=False)
+    run("train", "labels.csv", "--label", "y", "--quiet")
+    capsys.readouterr()
+    run("predict", "model.auctor", "labels.csv")
+    assert label in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    run("predict", "model.auctor", "labels.csv")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 41
+    assert not any("\x1b" in line for line in lines)

@@ -27,6 +27,7 @@ from auctor.cli.options import (
 )
 from auctor.cli.output import echo_json, say, say_lost
 from auctor.cli.reading import check_order, count_lost, read_options, read_text
+from auctor.core.markup import printable
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
@@ -314,5 +315,7 @@ def _write(out: str, kind: str, names: list[str], chunks: _CountedRows) -> None:
     if out != "-":
         write_columns(out, names, chunks, format=kind)
         return
+    # A label may hold control characters: a pipe has them as they are, a terminal would obey them.
+    shown = sys.stdout.isatty()
     for text in delimited_text(names, chunks):
-        sys.stdout.write(text)
+        sys.stdout.write(printable(text, keep="\n") if shown else text)
