@@ -151,3 +151,9 @@ def svm_test(tmp_path):
 def three(tmp_path):
     """Svmlight text with three classes."""
     return _svmlight(tmp_path / "three.svm", 240, [0, 1, 2], 2)
+
+
+@pytest.fixture(autouse=True)
+def quick_phases(monkeypatch):
+    """On a busy machine no phase is long enough to be announced on standard error."""
+    monkeypatch.setattr("auctor.reports.terminal.PATIENCE", float("inf"))

@@ -41,13 +41,15 @@ class PhaseLines:
 
     pause = math.inf  # steps of a fit are not shown
 
-    def __init__(self, stream: TextIO, patience: float = PATIENCE) -> None:
-        self._stream, self._patience = stream, patience
+    def __init__(self, stream: TextIO, patience: float | None = None) -> None:
+        self._stream, self._patience = stream, PATIENCE if patience is None else patience
         self._timer: Timer | None = None
 
     def show(self, text: str) -> None:
         """Begin a phase; its line is written when it has taken long enough."""
         self.close()
+        if math.isinf(self._patience):
+            return
         self._timer = Timer(self._patience, self._write, (text,))
         self._timer.daemon = True
         self._timer.start()
