@@ -4,6 +4,7 @@ from auctor.losses.average_precision import AveragePrecision
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import Prbep, PrecisionAtK, RecallAtK
 from auctor.losses.fscore import FBeta
+from auctor.losses.gamma import Gamma
 from auctor.losses.gaussian import ExpectedAuc, ExpectedError, GaussianAuc
 from auctor.losses.pairwise import (
     PairwiseExponential,
@@ -38,6 +39,7 @@ __all__ = [
     "ExpectedError",
     "Exponential",
     "FBeta",
+    "Gamma",
     "GaussianAuc",
     "Hinge",
     "Huber",

@@ -84,10 +84,11 @@ def parts() -> dict[str, type[Any]]:
 @cache
 def hierarchy_parts() -> dict[str, type[Any]]:
     """The classes of decoders, taxonomies and forms of labels; needs scikit-learn."""
-    from auctor import hierarchy
+    from auctor.hierarchy.decoders import DECODERS
     from auctor.hierarchy.labels import Form
+    from auctor.hierarchy.taxonomy import Taxonomy
 
-    kinds = (hierarchy.Taxonomy, Form, *hierarchy.decoders.DECODERS.values())
+    kinds = (Taxonomy, Form, *DECODERS.values())
     return {f"hierarchy.{kind.__name__}": kind for kind in kinds}
 
 
