@@ -1,3 +1,4 @@
+from auctor.hierarchy import decoders as decoders
 from auctor.hierarchy import metrics as metrics
 from auctor.hierarchy import policies as policies
 from auctor.hierarchy.decoders import Decoder as Decoder
