@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks.sections import (
-    additive_checks,
-    additive_line,
-    additive_quality,
-    additive_speed,
-    additive_tables,
-)
+from benchmarks.sections import additive_checks, additive_speed, additive_tables
 
 name = "additive"
 title = "Additive models: products of bytes, time of a fit, test AUC, monotone curves, scorecards"
-sections = (additive_speed, additive_checks, additive_line, additive_quality, additive_tables)
+sections = (additive_speed, additive_checks, additive_tables)
 #: Parts of the time budget.
 shares = {
     "additive_speed": 1.0,
     "additive_checks": 1.0,
-    "additive_line": 2.0,
-    "additive_quality": 4.0,
     "additive_tables": 6.0,
 }

@@ -39,7 +39,6 @@ def test_no_page_is_forgotten():
         "which_f1",
         "which_cost",
         "which_auc",
-        "which_auc_first",
     ],
 )
 def test_tables_hold_measured_numbers_only(table):
