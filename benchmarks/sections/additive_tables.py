@@ -133,8 +133,8 @@ def _catboost(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
     text = [c for c in train if train[c].dtype == "category"]
     train, test = train.copy(), test.copy()
     for column in text:
-        train[column] = train[column].astype(str)
-        test[column] = test[column].astype(str)
+        train[column] = train[column].astype(object).fillna("missing").astype(str)
+        test[column] = test[column].astype(object).fillna("missing").astype(str)
     model = CatBoostClassifier(
         verbose=0, thread_count=1, random_seed=seed, cat_features=text, allow_writing_files=False
     ).fit(train, y)
