@@ -53,7 +53,7 @@ def run(settings: Settings) -> dict[str, object]:
     return {
         "title": TITLE,
         "bars": [
-            bar("commands that were killed", sum(row[1] > 0 for row in rows), len(jobs)),
+            bar("commands that were killed", sum(row[1] > 0 for row in rows), len(jobs) // 2),
             *(
                 bar(head, float(sum(row[k] for row in rows)), 0.0, at_least=False)
                 for k, head in enumerate(heads[1:], start=2)

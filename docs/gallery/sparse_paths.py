@@ -11,16 +11,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from auctor import (
-    MetricClassifier,
-    MetricClassifierCV,
-    Problem,
-    losses,
-    metrics,
-    penalties,
-    regularisation_path,
-)
+from auctor import MetricClassifier, MetricClassifierCV, losses, metrics, penalties
 from auctor.data import as_data
+from auctor.problem import Problem
+from auctor.solvers import regularisation_path
 
 # %%
 # ## Data

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::auctor.DataWarning")  # fewer rows of a class than members
 @pytest.mark.parametrize("kind", [AdditiveClassifier, AdditiveRegressor])
 def test_scikit_learn_checks_pass_on_the_defaults(kind):
     results = check_estimator(kind(), on_skip=None, on_fail=None)

@@ -126,7 +126,7 @@ def test_labels_of_text_vectors_and_weights(frame):
     with pytest.raises(DataError, match="dropna"):
         auctor.data.spark(named.withColumn("y", expr("if(a > 1, null, y)")), ["a"], "y")
     holes = named.withColumn("a", expr("if(a > 1, null, a)"))
-    with pytest.raises(DataError, match=r"auctor\.spark needs finite .* column 'a' holds"):
+    with pytest.raises(DataError, match=r"from_spark needs finite .* column 'a' holds"):
         auctor.data.spark(holes, ["b", "a"], "y")
     with pytest.raises(DataError, match="a weight in every row of 'a'"):
         auctor.data.spark(holes, ["b"], "y", weight="a")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 T = TypeVar("T")
 Own = TypeVar("Own")
 
-#: Modules that handle the collections of a cluster, by an attribute that such collections have.
+#: Rooms that handle the collections of a cluster, by an attribute that such collections have.
 ENGINES = {"__dask_graph__": "auctor.dask"}
 
 
@@ -20,7 +20,7 @@ def as_shards(X: Any, y: Any) -> tuple[Any, Any]:
     """A cluster's collection as data in shards, with its labels; other data unchanged."""
     for mark, room in ENGINES.items():
         if hasattr(X, mark):
-            data, labels = import_module(room).with_labels(X, y)
+            data, labels = import_module(f"{room}.workers").with_labels(X, y)
             return data, labels
     return X, y
 
@@ -33,7 +33,8 @@ def by_partition(method: Callable[[Own, Any], T]) -> Callable[[Own, Any], T]:
         for mark, room in ENGINES.items():
             if hasattr(X, mark):
                 check_is_fitted(self)
-                return cast(T, import_module(room).lazily(self, method.__name__, X))
+                predict = import_module(f"{room}.predict")
+                return cast(T, predict.lazily(self, method.__name__, X))
         return method(self, X)
 
     return answer
