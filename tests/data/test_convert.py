@@ -6,8 +6,9 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import AuctorError, DataError, speaking
-from auctor.data import Dense, Sparse, as_data, feature_names
+from auctor.data import Dense, Sparse, as_data
 from auctor.data import coerce as convert
+from auctor.data.coerce import feature_names
 
 X = np.arange(12.0).reshape(4, 3) / 4 - 1
 Y = np.array([1.0, -1.0, 1.0, -1.0])

@@ -4,8 +4,9 @@ from importlib import import_module
 from typing import Any
 
 from auctor.data.binned import Binned
-from auctor.data.coerce import as_data, as_matrix, feature_names, wrap
+from auctor.data.coerce import as_data, as_matrix, wrap
 from auctor.data.dense import Dense
+from auctor.data.emptied import Emptied
 from auctor.data.sharded import Sharded, open_shards
 from auctor.data.sparse import Sparse
 from auctor.data.stacked import Stacked
@@ -13,12 +14,12 @@ from auctor.data.stacked import Stacked
 __all__ = [
     "Binned",
     "Dense",
+    "Emptied",
     "Sharded",
     "Sparse",
     "Stacked",
     "as_data",
     "as_matrix",
-    "feature_names",
     "open_shards",
     "wrap",
 ]

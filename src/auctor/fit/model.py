@@ -10,8 +10,8 @@ import numpy as np
 
 from auctor.core.errors import DataError, speaks
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data import as_matrix, feature_names
-from auctor.data.coerce import stored
+from auctor.data import as_matrix
+from auctor.data.coerce import feature_names, stored
 from auctor.fit.class_scores import ClassScores
 from auctor.fit.registry import resolve_loss
 from auctor.fit.solve import linear_scores

@@ -23,8 +23,8 @@ from auctor.core.errors import (
 )
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, CompressedColumns, FloatArray, Target
-from auctor.data import as_matrix, feature_names, wrap
-from auctor.data.coerce import check_weight
+from auctor.data import as_matrix, wrap
+from auctor.data.coerce import check_weight, feature_names
 from auctor.data.matrices import finite_rows
 from auctor.streaming.labels import (
     distinct_labels,
