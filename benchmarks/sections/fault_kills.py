@@ -139,7 +139,10 @@ def _killed(
                 except Exception:
                     counts[3] += 1
                 _remove(path)
-        counts[4] += commands.run(job.arguments, folder=folder).code != 0
+        again = commands.run(job.arguments, folder=folder)
+        if again.code != 0:
+            counts[4] += 1
+            words.append(f"{job.arguments[0]} again: {again.err.strip()[-200:]}")
         known = {folder / output for output in job.outputs}
         left = [p for p in set(folder.iterdir()) - inputs - known if p.name.startswith(".")]
         counts[5] += len(left)
