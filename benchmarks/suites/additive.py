@@ -1,4 +1,4 @@
-"""The bars of the issue on additive models and scorecards."""
+"""Additive models: products and fits, shapes and scorecards, test values on many tables."""
 
 from __future__ import annotations
 
