@@ -1,0 +1,1 @@
+"""The forecasters with the methods of scikit-learn."""
