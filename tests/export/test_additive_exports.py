@@ -37,6 +37,8 @@ def _fitted(kind, rows):
     score = _score(rows).to_numpy()
     pairs = [("age", "town"), ("age", "income")]
     shared = {"members": 2, "strength": 0.01, "interactions": pairs}
+    if kind == "monotone":  # curves and maps that rise with income
+        return AdditiveRegressor(monotone={"income": 1}, **shared).fit(rows, score)
     if kind == "regression":
         return AdditiveRegressor(**shared).fit(rows, score)
     if kind == "counts":
@@ -47,7 +49,8 @@ def _fitted(kind, rows):
     return AdditiveClassifier(pos_label="no", **shared).fit(rows, np.where(score > 0, "yes", "no"))
 
 
-KINDS = ["two", "classes", "regression", "counts"]
+NUMBERS = ["regression", "counts", "monotone"]
+KINDS = ["two", "classes", *NUMBERS]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -68,7 +71,7 @@ def test_sql_predicts_alike(fitted, rows):
         base.create_function("EXP", 1, np.exp)
         new.to_sql("rows", base, index=False)
         found = pd.read_sql(auctor.to_sql(model), base)
-    if kind in ("regression", "counts"):
+    if kind in NUMBERS:
         np.testing.assert_allclose(found["prediction"], model.predict(new), rtol=1e-12, atol=1e-12)
         return
     assert found["predicted"].tolist() == model.predict(new).tolist()
@@ -86,7 +89,7 @@ def test_onnx_predicts_alike(fitted, rows):
     session = runtime.InferenceSession(auctor.to_onnx(model))
     given = {name: new[[name]].to_numpy(np.float64) for name in NAMES[:2]}
     given["town"] = new[["town"]].fillna("").to_numpy(object)
-    if kind in ("regression", "counts"):
+    if kind in NUMBERS:
         (found,) = session.run(["prediction"], given)
         np.testing.assert_allclose(found, model.predict(new), rtol=1e-12, atol=1e-12)
         return
@@ -102,3 +105,26 @@ def test_a_card_scores_text(rows):
     found = [points["points"](row) for row in new.replace({np.nan: None}).to_dict("records")]
     decision = (np.array(found) - 600.0) / card.factor
     np.testing.assert_allclose(decision, model.decision_function(new), atol=1e-12)
+
+
+def test_duckdb_predicts_alike(fitted, rows):
+    duckdb = pytest.importorskip("duckdb")
+    kind, model = fitted
+    new = _new(rows).astype({"town": "string"})
+    with duckdb.connect() as base:
+        base.register("frame", new)
+        # NaN of pandas is NaN of DuckDB, where missing numbers are NULL.
+        base.sql("CREATE TABLE t AS SELECT * REPLACE (nullif(age, 'nan') AS age) FROM frame")
+        found = base.sql(auctor.to_sql(model, table="t")).df()
+        if kind == "two":
+            card = model.scorecard(rounded=False)
+            points = base.sql(f"SELECT {card.to_sql()} AS points FROM t").df()["points"]
+            decision = (points - 600.0) / card.factor
+            np.testing.assert_allclose(decision, model.decision_function(new), atol=1e-12)
+    if kind in NUMBERS:
+        np.testing.assert_allclose(found["prediction"], model.predict(new), rtol=1e-12, atol=1e-12)
+    elif kind == "two":
+        np.testing.assert_allclose(found["score"], -model.decision_function(new), atol=1e-12)
+    else:
+        scores = model.decision_function(new)
+        np.testing.assert_allclose(found[["score_0", "score_1", "score_2"]], scores, atol=1e-12)

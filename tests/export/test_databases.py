@@ -1,20 +1,11 @@
 """Queries run alike in SQLite, DuckDB and PostgreSQL, whatever names and labels contain."""
 
-import csv
-import io
 import math
-import os
-import pwd
-import shutil
-import sqlite3
-import subprocess
-import tempfile
-import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.problems.databases import Absent, Duckdb, Postgres, Sqlite, named
 
 import auctor
 from auctor import TableClassifier
@@ -31,10 +22,6 @@ def quoted(text):
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def named(text):
-    return '"' + text.replace('"', '""') + '"'
-
-
 def statements(frame):
     """SQL that makes a table of a frame, and one that nobody may drop."""
     columns = ", ".join(f"{named(c)} {KINDS[frame[c].dtype.kind]}" for c in frame)
@@ -47,84 +34,14 @@ def statements(frame):
     yield f"INSERT INTO rows VALUES {', '.join(f'({line})' for line in lines)}"
 
 
-class Sqlite:
-    """A database in memory."""
-
-    def __init__(self):
-        self.base = sqlite3.connect(":memory:")
-
-    def run(self, query):
-        return self.base.execute(query).fetchall()
-
-    def close(self):
-        self.base.close()
-
-
-class Duckdb(Sqlite):
-    """Another one."""
-
-    def __init__(self):
-        self.base = pytest.importorskip("duckdb").connect()
-
-
-class Postgres:
-    """A cluster of its own on a Unix socket, run as another user where the tests run as root."""
-
-    def __init__(self):
-        places = [os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
-        names = ("initdb", "postgres", "psql")
-        self.tools = {name: shutil.which(name, path=os.pathsep.join(places)) for name in names}
-        if None in self.tools.values():
-            pytest.skip("PostgreSQL is not installed (initdb, postgres, psql)")
-        self.user = {}
-        if os.geteuid() == 0:
-            try:
-                pwd.getpwnam("postgres")
-            except KeyError:
-                pytest.skip("PostgreSQL refuses to run as root, and there is no user postgres")
-            self.user = {"user": "postgres", "group": "postgres"}
-        self.home = tempfile.mkdtemp(prefix="pg")  # a socket's path is at most 107 characters
-        if self.user:
-            shutil.chown(self.home, **self.user)
-        data = f"{self.home}/data"
-        make = [self.tools["initdb"], "-D", data, "-A", "trust", "-U", "tests", "--no-sync"]
-        self.tool([*make, "-E", "UTF8", "--locale=C"])
-        serve = [self.tools["postgres"], "-D", data, "-k", self.home]
-        options = ("listen_addresses=", "fsync=off", "shared_buffers=1MB", "max_connections=5")
-        self.server = subprocess.Popen(
-            [*serve, *(word for option in options for word in ("-c", option))],
-            cwd=self.home,
-            stderr=subprocess.DEVNULL,
-            **self.user,
-        )
-        deadline = time.monotonic() + 30.0
-        while not Path(f"{self.home}/.s.PGSQL.5432").exists():
-            assert time.monotonic() < deadline
-            assert self.server.poll() is None
-            time.sleep(0.02)
-
-    def tool(self, words, **more):
-        return subprocess.run(
-            words, cwd=self.home, check=True, capture_output=True, **self.user, **more
-        )
-
-    def run(self, query):
-        words = [self.tools["psql"], "-h", self.home, "-U", "tests", "-d", "postgres", "-X", "-q"]
-        words += ["-t", "--csv", "-v", "ON_ERROR_STOP=1", "-f", "-"]
-        done = self.tool(words, input=f"{query};".encode())
-        return list(csv.reader(io.StringIO(done.stdout.decode(), newline="")))
-
-    def close(self):
-        self.server.terminate()
-        self.server.wait(30)
-        shutil.rmtree(self.home)
-
-
 @pytest.fixture(scope="module", params=[Sqlite, Duckdb, Postgres])
 def base(request):
-    found = request.param()
-    yield found
-    found.close()
+    try:
+        opened = request.param()
+    except Absent as reason:
+        pytest.skip(str(reason))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")

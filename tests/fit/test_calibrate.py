@@ -3,7 +3,7 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from auctor.fit.calibrate import Isotonic, Sigmoid, log_odds
+from auctor.fit.calibrate import KINDS, Isotonic, Sigmoid, log_odds
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=300)
@@ -35,3 +35,18 @@ def test_only_log_loss_has_log_odds():
     assert log_odds(" log_loss ", None)
     assert not log_odds("log_loss", "sigmoid")
     assert not log_odds("auc", None)
+
+
+def test_venn_abers_is_its_definition():
+    rng = np.random.default_rng(3)
+    scores = np.round(rng.normal(size=60), 1)
+    positive = rng.random(60) < 1.0 / (1.0 + np.exp(-scores))
+    made = KINDS["venn_abers"].fit(scores, positive, None)
+    for at in np.unique(scores)[::5]:
+        both = []
+        for label in (0, 1):
+            isotonic = Isotonic.fit(np.append(scores, at), np.append(positive, label), None)
+            both.append(float(isotonic.probability(np.array([at]))[0]))
+        stated = both[1] / (1.0 - both[0] + both[1])
+        assert made.probability(np.array([at]))[0] == pytest.approx(stated, abs=1e-12)
+    assert 0.0 < made.levels.min() < made.levels.max() < 1.0

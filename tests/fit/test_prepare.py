@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, DataWarning
 from auctor.data.preparation import Scaling, split_rows, standardise
 from auctor.fit.parameters import ClassifierParameters
-from auctor.fit.prepare import codes_of, hold_out, tidy_labels
+from auctor.fit.prepare import codes_of, hold_out, prepare, tidy_labels
 from auctor.fit.targets import Rows, encode
 from auctor.fit.train_model import train_model
+from auctor.tables.read import Table
+from auctor.tables.schema import Column, Schema
 
 
 def test_hold_out_keeps_the_shares_of_the_classes():
@@ -123,3 +126,39 @@ def test_a_model_of_scaled_columns_in_data_units():
     back = train_model(given, replace(rows, scaling=Scaling(mean, factor)))
     np.testing.assert_allclose(back.model.decision_function(X), before)
     np.testing.assert_allclose([s.coef for s in back.solutions], back.model.coef)
+
+
+def test_copies_of_rows_are_held_out_together_and_said():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(199, 3))
+    label = rng.integers(0, 2, 199)
+    pick = rng.integers(0, 199, 1200)
+    table = Table(rows[pick], label[pick], Schema.of([Column("a", "number")] * 3, None), ())
+    with pytest.warns(DataWarning, match=r"1,00\d of 1,200 rows repeat another row") as warned:
+        parts = prepare(table)
+    assert len(warned) == 1
+    seen = {row.tobytes() for row in np.asarray(parts.train)}
+    assert not any(row.tobytes() in seen for row in np.asarray(parts.test))
+    assert 0.1 < parts.test.shape[0] / 1200 < 0.3
+    assert set(parts.test_codes) == {0, 1}
+
+
+def test_rows_equal_by_chance_are_not_copies():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, (600, 4)).astype(float)
+    label = (rows[:, 0] + rng.normal(size=600) > 1.0).astype(int)
+    table = Table(rows, label, Schema.of([Column("a", "number")] * 4, None), ())
+    assert prepare(table).test.shape[0] == 120  # a warning is an error in tests
+
+
+def test_more_rows_of_the_rare_class_are_copies():
+    """Rows of the positive class repeated to balance the classes leak over a split."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 3))
+    pick = np.concatenate((np.arange(500), np.repeat(np.arange(50), 4)))
+    label = (pick < 50).astype(int)
+    matrix = csr_array(rows[pick])
+    with pytest.warns(DataWarning, match="repeat another row"):
+        parts = prepare(Table(matrix, label, Schema.of([Column("a", "number")] * 3, None), ()))
+    seen = {row.tobytes() for row in parts.train.toarray()}
+    assert not any(row.tobytes() in seen for row in parts.test.toarray())

@@ -5,7 +5,7 @@ import pytest
 
 from auctor.core.capabilities import CENTRABLE, COMPILED, CURVED, PAIRED, SHIFTABLE, SORTING
 from auctor.core.errors import IncompatibleError
-from auctor.core.needs import Coupling
+from auctor.core.protocols import Coupling
 from auctor.data import as_data
 from auctor.lab.solvers import OrthantWise
 from auctor.losses import FBeta, Hinge, Logistic, PairwiseHinge, PairwiseSquare, Prbep

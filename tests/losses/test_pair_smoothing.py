@@ -55,10 +55,9 @@ def corrected_sweep(scores, y, width):
 def test_c2_value_and_marginals_equal_the_published_sweep(kind, width):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(60) < 0.4, 1.0, -1.0)
-    scores = {
-        "ties": np.round(rng.normal(size=60)),
-        "zero": np.zeros(60),
-    }.get(kind, rng.normal(size=60))
+    scores = {"ties": np.round(rng.normal(size=60)), "zero": np.zeros(60)}.get(
+        kind, rng.normal(size=60)
+    )
     if kind == "one positive":
         y[:] = -1.0
         y[7] = 1.0

@@ -46,10 +46,7 @@ def test_weights_are_frequencies(cases):
         other = np.round(case.scores + rng.standard_normal(case.scores.size))
         count = case.weight.astype(int)
         for weighted, repeated in (
-            (
-                auc_interval(case.y, case.scores, weight=case.weight),
-                auc_interval(*case.repeated()),
-            ),
+            (auc_interval(case.y, case.scores, weight=case.weight), auc_interval(*case.repeated())),
             (
                 compare_auc(case.y, case.scores, other, weight=case.weight),
                 compare_auc(*case.repeated(), np.repeat(other, count)),

@@ -15,6 +15,7 @@ VALUES = {
     "top": 0.3,
     "recall": 0.6,
     "precision": 0.05,
+    "fpr": 0.3,
 }
 CRITERIA = list(VALUES)
 
@@ -30,6 +31,7 @@ def loss(criterion, y, scores, t, weight):
         "top": lambda: abs(table.tp + table.fp - 0.3 * sum(table)),
         "recall": lambda: -precision(table) if table.tp >= 0.6 * (table.tp + table.fn) else 2.0,
         "precision": lambda: -table.tp if precision(table) >= 0.05 else 1e9,
+        "fpr": lambda: -table.tp if table.fp <= 0.3 * (table.fp + table.tn) * (1 + 1e-12) else 1e9,
     }[criterion]()
 
 

@@ -9,9 +9,9 @@ from auctor.core.optional import require
 from auctor.export.exported import exported
 from auctor.export.graph import Graph
 from auctor.export.models import add_model
-from auctor.linear.classifier import MetricClassifier
-from auctor.linear.regressor import LinearRegressor
-from auctor.linear.search import MetricClassifierCV
+from auctor.linear.estimators.classifier import MetricClassifier
+from auctor.linear.estimators.regressor import LinearRegressor
+from auctor.linear.estimators.search import MetricClassifierCV
 
 
 @speaks_as("register_skl2onnx")

@@ -6,6 +6,7 @@ import numpy as np
 
 from auctor.additive.bins import Bins
 from auctor.additive.columns import LevelBins
+from auctor.additive.means import MeanBins
 from auctor.core.types import FloatArray
 from auctor.export.graph import Graph
 
@@ -25,7 +26,7 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
         if not tables[j].any() and j not in used:
             continue  # the column adds nothing
         x = graph.add("Gather", graph.rows, graph.constant(f"column_{j}", np.array([j])), axis=1)
-        if isinstance(column, LevelBins):
+        if isinstance(column, LevelBins | MeanBins):
             code = _level(graph, j, column, x, axis)
         else:
             cuts = graph.constant(f"cuts_{j}", column.cuts[None, :])
@@ -45,16 +46,18 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
     total = graph.add("Expand", offset, _shape(graph, coef.shape[0]))
     for j, code in places:
         entries = graph.add("Gather", graph.constant(f"table_{j}", tables[j]), code, axis=0)
-        total = graph.add("Add", total, graph.add("Squeeze", entries, axis))
+        graph.parts[j] = graph.add("Squeeze", entries, axis)
+        total = graph.add("Add", total, graph.parts[j])
     return total
 
 
-def _level(graph: Graph, j: int, column: LevelBins, x: str, axis: str) -> str:
-    """The code of a category: the number of the level that equals the value, else the last code."""
+def _level(graph: Graph, j: int, column: LevelBins | MeanBins, x: str, axis: str) -> str:
+    """The code of a category: that of the level that equals the value, else that of others."""
     values = graph.constant(f"levels_of_{j}", column.values[None, :])
     equal = graph.add("Cast", graph.add("Equal", x, values), to=graph.kinds.INT64)
-    # The last code, and what the level that is met takes away from it.
-    back = column.other - 1 - np.arange(column.values.size)
+    # The code of others, and what the level that is met takes away from it.
+    code = column.level_codes if isinstance(column, MeanBins) else 1 + np.arange(column.other - 1)
+    back = column.other - code.astype(np.int64)
     less = graph.add("Mul", equal, graph.constant(f"back_{j}", back[None, :]))
     last = graph.constant(f"other_{j}", np.array([[column.other]]))
     return graph.add("Sub", last, graph.add("ReduceSum", less, axis))

@@ -11,10 +11,10 @@ from auctor.additive.model import Curves
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array
 from auctor.fit.model import LinearModel, RegressionModel, model_of
-from auctor.linear.classifier import MetricClassifier
-from auctor.linear.regressor import LinearRegressor
-from auctor.linear.table import TableClassifier
-from auctor.streaming.estimator import OnlineClassifier
+from auctor.linear.estimators.classifier import MetricClassifier
+from auctor.linear.estimators.regressor import LinearRegressor
+from auctor.linear.estimators.table import TableClassifier
+from auctor.streaming.estimators.online import OnlineClassifier
 from auctor.tables.schema import KEEP, Column, Schema
 
 
@@ -57,12 +57,10 @@ def exported(estimator: Any) -> Exported:
         estimator, TableClassifier | MetricClassifier | LinearRegressor | OnlineClassifier
     ):
         raise ParameterError(
-            "a model of auctor", got=title, todo="Pass a classifier, a regressor or a learner."
+            f"a model of auctor; got {title}. Pass a classifier, a regressor or a learner."
         )
     if not hasattr(estimator, "coef_"):
-        raise ParameterError(
-            "a fitted model", got=f"{title} that is not fitted", todo="Call fit first."
-        )
+        raise ParameterError(f"a fitted model; got {title} that is not fitted. Call fit first.")
     if isinstance(estimator, OnlineClassifier):
         return Exported(title, _of_learner(estimator), learner=True)
     model = model_of(estimator)

@@ -26,7 +26,6 @@ class Graph:
 
     Parameters
     ----------
-    onnx : module
     dtype : "float64" or "float32"
         Type of the inputs that are numbers.
 
@@ -34,6 +33,8 @@ class Graph:
     ----------
     rows : str
         Name of the float64 matrix of encoded columns.
+    parts : dict
+        Names of what each column, or pair, of an additive model adds, by its number.
     """
 
     rows: str
@@ -45,6 +46,7 @@ class Graph:
         self.outputs: list[Any] = []
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.parts: dict[int, str] = {}
 
     def number_input(self, name: str, width: int) -> str:
         """Add an input of numbers, (rows, width); returns the name of its float64 version."""
@@ -124,7 +126,9 @@ def _number(graph: Graph, column: Column, k: int) -> str:
 def _category(graph: Graph, column: Column, k: int) -> str:
     """Add a column of zeros and ones for each category, or one of the numbers of levels."""
     levels = list(column.levels or ())
-    words = {level: position for position, level in enumerate(levels)}
+    # ONNX cannot trim text: one space around a level is read as none.
+    forms = ("{}", " {}", "{} ", " {} ")
+    words = {form.format(level): k for form in forms for k, level in enumerate(levels)}
     if column.fill or column.numbered:  # words for a missing value become the fill, or missing
         spelt = [form(word) for word in sorted(MISSING) for form in (str, str.upper, str.title)]
         place = words[str(column.fill)] if column.fill else -1

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.core.checks import check_choice
-from auctor.core.errors import Option, ParameterError, speaks_as
+from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.export.curves import add_curves
 from auctor.export.exported import Exported, exported
 from auctor.export.graph import Graph, add_table
+from auctor.export.reasons import Asked, add_reasons, names_and_base
 from auctor.fit.calibrate import Calibrator, Isotonic, Sigmoid
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
+from auctor.tables.schema import Column
 
 #: Largest size of the weights in bytes, 1 MiB below the limit of an ONNX file.
 MOST_BYTES = (1 << 31) - (1 << 20)
@@ -29,12 +32,21 @@ LINKS = {BaseLoss.response: "Identity", Poisson.response: "Exp"}
 
 
 @speaks_as("to_onnx")
-def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") -> bytes:
+def to_onnx(
+    model: Any,
+    path: AnyPath | None = None,
+    *,
+    dtype: str = "float64",
+    reasons: int = 0,
+    baseline: str = "mean",
+    texts: Mapping[str, str] = MappingProxyType({}),
+) -> bytes:
     """Export a fitted model as an ONNX graph.
 
     The input ``X`` has the columns of `fit`. A `TableClassifier` has an input of shape (rows, 1)
-    for each of its columns instead, by name: text for categories ("" is a missing value), numbers
-    for numbers (NaN is a missing value), and days since 1 January 1970 for dates. The outputs of a
+    for each of its columns instead, by name: text for categories ("" is a missing value), with at
+    most one space around it, as ONNX cannot trim; numbers for numbers (NaN is a missing value), and
+    days since 1 January 1970 for dates. The outputs of a
     classifier are ``label``, ``scores`` (those of `decision_function`, from which the threshold is
     subtracted) and, if the model has them, ``probabilities``; that of a regressor is
     ``prediction``. Scores are computed and returned in float64 for any input.
@@ -48,6 +60,12 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
         File to write the graph to.
     dtype : "float64" or "float32"
         Type of the inputs that are numbers.
+    reasons : int
+        How many reasons to add, as in `MetricClassifier.reasons`: the outputs ``reason_names`` (""
+        where fewer columns raise the score) and ``reason_parts``, ``baseline`` and ``rest``, and
+        with texts ``reason_texts``. The values are among the inputs.
+    baseline, texts
+        As in `MetricClassifier.reasons`.
 
     Returns
     -------
@@ -60,9 +78,8 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     found = exported(model)
     if found.model.coef.nbytes > MOST_BYTES:
         raise ParameterError(
-            "coefficients of less than 2 GB",
-            got=f"{found.model.coef.nbytes} bytes",
-            todo="Drop the columns whose weight is zero.",
+            f"coefficients of less than 2 GB; got {found.model.coef.nbytes} bytes. Drop the "
+            "columns whose weight is zero."
         )
     graph = Graph(onnx, dtype)
     if found.schema is not None:
@@ -70,6 +87,8 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     else:
         graph.rows = graph.number_input("X", found.model.n_features)
     add_model(graph, found.model)
+    if reasons:
+        _add_reasons(graph, found, Asked(reasons, baseline, texts))
     content = graph.serialised(found.title, dict(_metadata(found)))
     if path is not None:
         write_bytes(path, content)
@@ -104,9 +123,8 @@ def _add_regressor(graph: Graph, model: RegressionModel) -> None:
     link = LINKS.get(type(loss).response)
     if link is None:
         raise ParameterError(
-            "a loss of auctor, whose link function it knows",
-            got=type(loss).__name__,
-            todo="Use a loss of auctor.",
+            f"a loss of auctor, whose link function it knows; got {type(loss).__name__}. Use a "
+            "loss of auctor."
         )
     graph.add(link, _scores(graph, model, squeezed=True), name="prediction")
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
@@ -137,6 +155,30 @@ def _add_classifier(graph: Graph, model: LinearModel) -> None:
     if model.calibrators is not None:
         _add_probabilities(graph, model, model.calibrators, flat)
         graph.output("probabilities", graph.kinds.DOUBLE, ["rows", k])
+
+
+def _add_reasons(graph: Graph, found: Exported, asked: Asked) -> None:
+    """Add the columns that raise the score of the positive class most."""
+    model = found.model
+    named = found.schema is not None and bool(found.schema.columns)
+    columns = [Column(name, "number") for name in found.column_names]
+    if named and found.schema is not None:
+        columns = list(found.schema.columns)
+    names, base = names_and_base(model, columns, asked)
+    used = list(range(len(names)))
+    if isinstance(model, AdditiveModel | AdditiveRegressionModel):
+        used = sorted(graph.parts)
+        parts = graph.add("Concat", *(graph.parts[j] for j in used), axis=1)
+    else:
+        parts = graph.add("Mul", graph.rows, graph.constant("weights", model.coef))
+        owner = np.repeat(used, [column.width for column in columns])
+        if owner.size != len(names):  # one part for all columns of the matrix of a category
+            groups = (owner[:, None] == np.arange(len(names))).astype(np.float64)
+            parts = graph.add("MatMul", parts, graph.constant("owners", groups))
+    if model.sign < 0.0:
+        parts = graph.add("Neg", parts)
+    start = model.sign * float(model.intercept[0])
+    add_reasons(graph, asked, [names[j] for j in used], base[used], start, parts)
 
 
 def _labels(classes: Array) -> Array:
@@ -207,10 +249,8 @@ def _calibrated(graph: Graph, calibrator: Calibrator, scores: str, name: str) ->
         return graph.add("Reciprocal", graph.add("Add", one, odds))
     if not isinstance(calibrator, Isotonic):
         raise ParameterError(
-            "{option} or 'isotonic'",
-            got=type(calibrator).__name__,
-            todo="Fit with one of these.",
-            option=Option("calibrate", "sigmoid"),
+            f"`calibrate='sigmoid'` or 'isotonic'; got {type(calibrator).__name__}. Fit with one "
+            "of these."
         )
     return _interpolated(graph, calibrator.points, calibrator.levels, scores, name)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,21 @@ from auctor.core.types import FloatArray
 from auctor.core.version import __version__
 from auctor.export.checks import check_listed
 from auctor.export.exported import Exported, exported
+from auctor.export.reading import as_read
+from auctor.export.reasons import (
+    Asked,
+    as_words,
+    described,
+    names_and_base,
+    reason_columns,
+    rest,
+    summands,
+)
 from auctor.fit.calibrate import Calibrator, Isotonic, Sigmoid
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
-from auctor.tables.schema import KEEP, Column, Schema
+from auctor.tables.schema import Column, Schema
 
 #: Columns that the query adds to those of the table.
 ADDED = ("score", "predicted", "probability", "prediction")
@@ -36,7 +47,14 @@ LINKS = {BaseLoss.response: "{}", Poisson.response: "EXP({})"}
 
 @speaks_as("to_sql")
 def to_sql(
-    model: Any, path: AnyPath | None = None, *, table: str = "rows", schema: Schema | None = None
+    model: Any,
+    path: AnyPath | None = None,
+    *,
+    table: str = "rows",
+    schema: Schema | None = None,
+    reasons: int = 0,
+    baseline: str = "mean",
+    texts: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Export a fitted model as an SQL query that adds its predictions to the rows of a table.
 
@@ -45,7 +63,9 @@ def to_sql(
     probabilities, ``probability`` of the positive class. Models of more classes have a score for
     each, ``score_0`` and so on, and no probabilities. A regressor has ``prediction``.
 
-    Missing values are NULL; if the model refuses them, its predictions are NULL. Dates are days
+    Columns of a table are read as `predict` reads them: text without spaces around it, words for
+    missing values such as NA, numbers stored as text. Missing values are NULL; if the model refuses
+    them, or text is no number in a column of numbers, its predictions are NULL. Dates are days
     since 1 January 1970, and amounts are numbers, as for `to_onnx`.
 
     Parameters
@@ -60,6 +80,12 @@ def to_sql(
     schema : Schema, optional
         The schema of the table, for a model without one, such as a learner. By default columns
         have the names of `fit`, or x0, x1 and so on.
+    reasons : int
+        How many reasons to add, as in `MetricClassifier.reasons`: ``reason_1`` (NULL where fewer
+        columns raise the score), ``reason_1_value`` as text and ``reason_1_part``, and so on, then
+        ``baseline`` and ``rest``; with texts, ``reason_1_text``.
+    baseline, texts
+        As in `MetricClassifier.reasons`.
 
     Returns
     -------
@@ -86,15 +112,17 @@ def to_sql(
     schema = schema if found.schema is None else found.schema
     if schema is not None and schema.columns:
         check_listed(schema)
-        columns = schema.columns
-    else:
+        columns = texts_read = schema.columns
+    else:  # an array of numbers
+        texts_read = ()
         columns = tuple(Column(name, "number") for name in found.column_names)
-    taken = [column.name for column in columns if column.name.lower() in ADDED]
+    asked = Asked(reasons, baseline, texts) if reasons else None
+    added = ADDED if asked is None else (*ADDED, *asked.columns)
+    taken = [column.name for column in columns if column.name.lower() in added]
     if taken:
         raise ParameterError(
-            f"columns with other names than {', '.join(ADDED)}",
-            got=repr(taken[0]),
-            todo="Rename the column before training.",
+            f"columns with other names than {', '.join(added)}; got {taken[0]!r}. Rename the "
+            "column before training."
         )
     about = found.title
     if found.chosen is not None and found.chosen.binary:
@@ -107,7 +135,7 @@ def to_sql(
         if column.kind == "date"
     ]
     comments = (f"-- {printable(note)}" for note in notes)
-    text = "\n".join([*comments, *_query(found, columns, table)]) + "\n"
+    text = "\n".join([*comments, *_query(found, columns, texts_read, table, asked)]) + "\n"
     _refuse_unstorable(text)
     if path is not None:
         write_bytes(path, text.encode())
@@ -119,40 +147,99 @@ def _refuse_unstorable(text: str) -> None:
     if found := re.search("[\0\ud800-\udfff]", text):
         around = text[max(0, found.start() - 10) : found.end() + 10]
         raise ParameterError(
-            "names and categories without NUL and without halves of surrogate pairs",
-            got=repr(around),
-            todo="Rename the column or the category before training.",
+            "names and categories without NUL and without halves of surrogate pairs; got "
+            f"{around!r}. Rename the column or the category before training."
         )
 
 
-def _query(found: Exported, columns: Sequence[Column], table: str) -> Iterator[str]:
+def _query(
+    found: Exported,
+    columns: Sequence[Column],
+    texts_read: Sequence[Column],
+    table: str,
+    asked: Asked | None,
+) -> Iterator[str]:
     """The lines of the query, without comments."""
-    model = found.model
+    model, added = found.model, {}
     if isinstance(model, RegressionModel):
-        terms = _regression(found.title, model, columns)
-        yield from _scored({"prediction": terms}, table)
-        return
-    scores = _scores(model, columns)
-    labels = [sql_literal(label) for label in model.classes.tolist()]
-    two = model.binary
-    added = {"predicted": _label(model.positive, labels) if two else _highest(list(scores), labels)}
-    if two and model.calibrators is not None:
-        # Calibrators take scores before the threshold was subtracted.
-        shift = model.sign * float(model.threshold[0])
-        added["probability"] = _probability(model.calibrators[0], _plus("score", shift))
-    yield "SELECT scored.*,"
+        scores = {"prediction": _regression(found.title, model, columns)}
+        if asked is None:
+            yield from _scored(_as_read(scores, texts_read), table)
+            return
+        scores["score"] = _score(model, 0, columns)
+    else:
+        scores = _scores(model, columns)
+        labels = [sql_literal(label) for label in model.classes.tolist()]
+        two = model.binary
+        added["predicted"] = (
+            _label(model.positive, labels) if two else _highest(list(scores), labels)
+        )
+        if two and model.calibrators is not None:
+            # Calibrators take scores before the threshold was subtracted.
+            shift = model.sign * float(model.threshold[0])
+            added["probability"] = _probability(model.calibrators[0], _plus("score", shift))
+    lines: Iterable[str]
+    if asked is None:
+        lines = _scored(_as_read(scores, texts_read), table)
+    else:
+        names, base = names_and_base(model, columns, asked)
+        start = model.sign * float(model.intercept[0]) + float(base.sum())
+        adds, values = _parts(model, columns)
+        adds = {name: "\n".join(as_read([part], texts_read)) for name, part in adds.items()}
+        parts = list(summands(names, base, adds, values))
+        scores = _as_read(scores, texts_read)
+        inner = _scored(scores | reason_columns(asked, parts), table)
+        lines = _wrapped(described(asked, parts, start), inner, "source")
+        added["rest"] = rest(asked, "score")
+    yield from _wrapped(added, lines, "scored")
+
+
+def _as_read(
+    scores: Mapping[str, Sequence[str]], columns: Sequence[Column]
+) -> dict[str, list[str]]:
+    """Scores of the columns of the table as `predict` reads them."""
+    terms = {k: [sums[0], *(f"+ {term}" for term in sums[1:])] for k, sums in scores.items()}
+    return {name: list(as_read(lines, columns)) for name, lines in terms.items()}
+
+
+def _wrapped(added: dict[str, str], lines: Iterable[str], alias: str) -> Iterator[str]:
+    """The lines of a query that adds columns to those of another query."""
+    yield f"SELECT {alias}.*,"
     yield ",\n".join(f"  {what} AS {name}" for name, what in added.items())
     yield "FROM ("
-    yield from (f"  {line}" for line in _scored(scores, table))
-    yield ") scored"
+    yield from (f"  {line}" for line in lines)
+    yield f") {alias}"
+
+
+def _parts(
+    model: LinearModel | RegressionModel, columns: Sequence[Column]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What each column, or pair, adds to the score, and its value as text, by its name."""
+    if isinstance(model, AdditiveModel | AdditiveRegressionModel):
+        plain = model.part_names(None)[: model.n_features]
+        own = [column.name for column in columns for _ in column.features]
+        shown = model.part_names([name for column in columns for name in column.features])
+        of = dict(zip(model.part_names(None), shown, strict=True))
+        known = dict(zip(plain, own, strict=True))
+        texts = [_value(column, level) for column in columns for level in _levels(column)]
+        found = score_table(model, plain, 0).sql_parts(dict(zip(plain, texts, strict=True)))
+        parts = {of[" x ".join(group)]: part for group, part in found.items()}
+        values = {of[" x ".join(g)]: as_words([known[name] for name in g]) for g in found}
+        return parts, values
+    parts, start = {}, 0
+    for column in columns:
+        weights = (model.sign * model.coef[0, start : start + column.width]).tolist()
+        start += column.width
+        if any(weights):
+            parts[column.name] = _term(column, weights)
+    return parts, {name: as_words([name]) for name in parts}
 
 
 def _scored(expressions: dict[str, list[str]], table: str) -> Iterator[str]:
-    """The lines of a query for the rows of the table and some sums of terms, by name."""
+    """The lines of a query for the rows of the table and some expressions, lines by name."""
     yield "SELECT source.*,"
     for k, (name, terms) in enumerate(expressions.items()):
-        yield f"  {terms[0]}"
-        yield from (f"  + {term}" for term in terms[1:])
+        yield from (f"  {line}" for line in terms)
         yield f"  AS {name}" + ("," if k + 1 < len(expressions) else "")
     yield f"FROM {table} source"
 
@@ -179,9 +266,7 @@ def _regression(title: str, model: RegressionModel, columns: Sequence[Column]) -
     link = LINKS.get(type(resolve_loss(model.loss)).response)
     if link is None:
         raise ParameterError(
-            "a regressor with a loss of auctor",
-            got=title,
-            todo="Use auctor.to_onnx, or another loss.",
+            f"a regressor with a loss of auctor; got {title}. Use auctor.to_onnx, or another loss."
         )
     terms = _score(model, 0, columns)
     return terms if link == "{}" else [link.format(" + ".join(terms))]
@@ -196,16 +281,19 @@ def _terms(coef: FloatArray, intercept: float, columns: Sequence[Column]) -> lis
     for column in columns:
         weights = np.asarray(coef[start : start + column.width], dtype=np.float64).tolist()
         start += column.width
-        if not any(weights):
-            continue
-        if column.kind == "category":
-            terms.append(_category(column, weights))
-        else:
-            terms.append(f"{weights[0]!r} * {_value(column)}")
+        if any(weights):
+            terms.append(_term(column, weights))
     while len(terms) > MOST_TERMS:
         parts = [terms[k : k + MOST_TERMS] for k in range(0, len(terms), MOST_TERMS)]
         terms = [f"({' + '.join(part)})" for part in parts]
     return [repr(float(intercept)), *terms]
+
+
+def _term(column: Column, weights: list[float]) -> str:
+    """What a column of the table adds to a score."""
+    if column.kind == "category":
+        return _category(column, weights)
+    return f"{weights[0]!r} * {_value(column)}"
 
 
 def _category(column: Column, weights: list[float]) -> str:
@@ -215,7 +303,7 @@ def _category(column: Column, weights: list[float]) -> str:
         for level, weight in zip(column.levels or (), weights, strict=True)
         if weight
     ]
-    return f"CASE {_filled(column)} {' '.join(cases)} ELSE 0.0 END"
+    return f"CASE {sql_name(column.name)} {' '.join(cases)} ELSE 0.0 END"
 
 
 def _levels(column: Column) -> Sequence[str | None]:
@@ -226,17 +314,8 @@ def _levels(column: Column) -> Sequence[str | None]:
 def _value(column: Column, level: str | None = None) -> str:
     """A column of the matrix: a number, or 1 for rows of a category and 0 for others."""
     if level is None:
-        return _filled(column)
-    return f"CASE {_filled(column)} WHEN {sql_literal(level)} THEN 1.0 ELSE 0.0 END"
-
-
-def _filled(column: Column) -> str:
-    """A column of the table, with missing values filled."""
-    name = sql_name(column.name)
-    kept = KEEP if column.kind != "category" else ""  # a missing value stays, or is no category
-    if column.fill is None or column.fill == kept:
-        return name
-    return f"COALESCE({name}, {sql_literal(column.fill)})"
+        return sql_name(column.name)
+    return f"CASE {sql_name(column.name)} WHEN {sql_literal(level)} THEN 1.0 ELSE 0.0 END"
 
 
 # --- labels and probabilities ---------------------------------------------------------------------

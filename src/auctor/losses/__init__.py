@@ -15,20 +15,16 @@ from auctor.losses.pairwise import (
 from auctor.losses.pairwise_logistic import PairwiseLogistic
 from auctor.losses.partial import PartialPairwiseHinge
 from auctor.losses.pointwise import (
-    Absolute,
-    EpsilonInsensitive,
     Exponential,
     Hinge,
-    Huber,
     Logistic,
     PinballHinge,
-    Poisson,
-    Quantile,
     SmoothedHinge,
-    Squared,
     SquaredHinge,
 )
 from auctor.losses.rankopt import RankOpt
+from auctor.losses.regression import Absolute, EpsilonInsensitive, Huber, Poisson, Quantile, Squared
+from auctor.losses.two_way import TwoWayPairwiseHinge
 
 __all__ = [
     "Absolute",
@@ -60,4 +56,5 @@ __all__ = [
     "SmoothedHinge",
     "Squared",
     "SquaredHinge",
+    "TwoWayPairwiseHinge",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option, speaks_for_itself
+from auctor.core.errors import DataError, speaks_for_itself
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import average_precision as kernels
@@ -62,10 +62,8 @@ class AveragePrecision(Contingency):
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if np.ptp(rows.share) > EQUAL * rows.share.max():
                 raise DataError(
-                    "equal weights within each class",
-                    got=f"several among the {name} rows",
-                    todo="Use {option}, class weights, or no sample weights.",
-                    option=Option("surrogate", "logistic"),
+                    f"equal weights within each class; got several among the {name} rows. Use "
+                    "`surrogate='logistic'`, class weights, or no sample weights."
                 )
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.capabilities import LOSS
 from auctor.core.errors import DataError, speaks_for_itself
-from auctor.core.needs import Coupling, Splits
+from auctor.core.protocols import Coupling, Splits
 from auctor.core.types import FloatArray, Target
 
 
@@ -58,9 +58,8 @@ class BaseLoss:
         """Raise ``DataError`` if the target is outside the domain of the loss."""
         if self.targets == "binary" and not (np.abs(target.y) == 1.0).all():
             raise DataError(
-                "targets encoded as -1 and +1",
-                got=np.unique(target.y)[:4],
-                todo="Encode the labels first.",
+                f"targets encoded as -1 and +1; got {np.unique(target.y)[:4]}. Encode the labels "
+                "first."
             )
 
     def value(self, scores: FloatArray, target: Target) -> float:

@@ -28,7 +28,7 @@ from auctor.core.capabilities import CURVED, ByRows
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError, ParameterError, speaks_for_itself
-from auctor.core.needs import Coupling, Splits
+from auctor.core.protocols import Coupling, Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import thresholds
 from auctor.kernels.losses.thresholds import Flips, Threshold
@@ -56,15 +56,11 @@ class Contingency(BaseLoss):
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
                 raise DataError(
-                    "both classes",
-                    got=f"no {name} row with weight",
-                    todo="Pass data with two classes.",
+                    f"both classes; got no {name} row with weight. Pass data with two classes."
                 )
         if target.groups is not None:
             raise DataError(
-                "rows without groups",
-                got="groups",
-                todo="Use a loss over pairs, or drop the groups.",
+                "rows without groups; got groups. Use a loss over pairs, or drop the groups."
             )
 
 
@@ -309,10 +305,8 @@ class AtK(ThresholdLoss):
         real = isinstance(k, Real) and not isinstance(k, bool)
         if not real or not (k >= 1 if isinstance(k, Integral) else 0.0 < k <= 1.0):
             raise ParameterError(
-                "{option} to be an integer of at least 1 or a fraction in (0, 1]",
-                got=repr(k),
-                todo="Pass a number of rows or a fraction of them.",
-                option="k",
+                f"`k` to be an integer of at least 1 or a fraction in (0, 1]; got {k!r}. Pass a "
+                "number of rows or a fraction of them."
             )
         check_real("width", self.width, low=0.0)
 
@@ -328,10 +322,8 @@ class AtK(ThresholdLoss):
         top = self.k / total if isinstance(self.k, Integral) else float(self.k)
         if top > 1.0 + SHARE_ERROR:
             raise DataError(
-                f"{{option}} of at most the total weight of the rows, {total:g}",
-                got=self.k,
-                todo="Pass a smaller k or a fraction in (0, 1].",
-                option="k",
+                f"`k` of at most the total weight of the rows, {total:g}; got {self.k}. Pass a "
+                "smaller k or a fraction in (0, 1]."
             )
         top = min(top, 1.0)
         if self.precision:

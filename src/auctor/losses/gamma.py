@@ -33,9 +33,8 @@ class Gamma(BaseLoss):
         super().check_target(target)
         if not (target.y > 0.0).all():
             raise DataError(
-                "targets above 0",
-                got=f"{target.y.min():g}",
-                todo="Use the loss poisson for targets that can be 0.",
+                f"targets above 0; got {target.y.min():g}. Use the loss poisson for targets that "
+                "can be 0."
             )
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

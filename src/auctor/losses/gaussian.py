@@ -12,7 +12,7 @@ import numpy as np
 
 from auctor.core.curvature import Curvature
 from auctor.core.errors import DataError, speaks_for_itself
-from auctor.core.needs import Splits
+from auctor.core.protocols import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import FLAT, Slopes
@@ -111,9 +111,8 @@ class ExpectedAuc(OfMoments):
         super().check_target(target)
         if target.groups is not None:
             raise DataError(
-                "rows without groups",
-                got="groups",
-                todo="Use GaussianAuc, which compares rows inside each group.",
+                "rows without groups; got groups. Use GaussianAuc, which compares rows inside each "
+                "group."
             )
 
     def of_moments(self, prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:

@@ -15,12 +15,11 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from auctor.core.capabilities import CURVED
+from auctor.core.capabilities import CURVED, Evaluation
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError, speaks_for_itself
-from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Coupling, Splits
+from auctor.core.protocols import Coupling, Splits
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.losses import pairs
 from auctor.losses.base import BaseLoss
@@ -54,24 +53,20 @@ class Pairwise(BaseLoss):
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
                 raise DataError(
-                    "both classes",
-                    got=f"no {name} row with weight",
-                    todo="Pass data with two classes.",
+                    f"both classes; got no {name} row with weight. Pass data with two classes."
                 )
         groups = target.groups
         if groups is None:
             return
         if groups.shape != target.y.shape or groups.dtype.kind not in "iu":
             raise DataError(
-                "one integer group code per row",
-                got=f"{groups.dtype} of shape {groups.shape}",
-                todo="Encode the groups first.",
+                f"one integer group code per row; got {groups.dtype} of shape {groups.shape}. "
+                "Encode the groups first."
             )
         if target.pairs.part.size == 0:
             raise DataError(
-                "a group with both classes",
-                got=f"{np.unique(groups).size} groups, none with a positive and a negative row",
-                todo="Pass coarser groups, or none.",
+                f"a group with both classes; got {np.unique(groups).size} groups, none with a "
+                "positive and a negative row. Pass coarser groups, or none."
             )
 
 

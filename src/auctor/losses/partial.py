@@ -12,7 +12,7 @@ from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
 from auctor.core.errors import DataError, speaks_for_itself
-from auctor.core.needs import Splits
+from auctor.core.protocols import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
 from auctor.losses.base import BaseLoss
@@ -77,9 +77,7 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
         super().check_target(target)
         if target.groups is not None:
             raise DataError(
-                "one ranking of all rows",
-                got="groups",
-                todo="Leave groups out, or use PairwiseHinge.",
+                "one ranking of all rows; got groups. Leave groups out, or use PairwiseHinge."
             )
 
     def sorted_value_grad(

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from auctor.core.capabilities import CURVED, Shifted, Shifts
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
-from auctor.core.errors import DataError, speaks_for_itself
+from auctor.core.errors import speaks_for_itself
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import logistic
 from auctor.kernels.losses import pointwise as kernels
 from auctor.kernels.losses.thresholds import next_above, threshold
+from auctor.kernels.runtime.parallel import in_parallel
 from auctor.losses.base import BaseLoss
 from auctor.losses.smoothed import CentredByWidth
+
+T = TypeVar("T")
+
+
+def on_parts(target: Target, one: Callable[[slice, Target], T]) -> list[T]:
+    """Results of a call for each part of the rows, in their order."""
+
+    def call(rows: slice) -> T:
+        return one(rows, target.part(rows))
+
+    return in_parallel(partial(call, rows) for rows in target.part_rows())
 
 
 class LogisticShifts(ShiftedScores):
@@ -28,10 +42,10 @@ class LogisticShifts(ShiftedScores):
 
     def at(self, t: float) -> Shifted:
         """Value and slope with t added."""
-        sums = [
-            logistic.shifted(self._scores[rows], part.y, part.share, t)
-            for rows, part in self._target.parts()
-        ]
+        sums = on_parts(
+            self._target,
+            lambda rows, part: logistic.shifted(self._scores[rows], part.y, part.share, t),
+        )
         value, slope, size, curve = (sum(one) for one in zip(*sums, strict=True))
         self._last = t, curve
         return Shifted(value, slope, size)
@@ -94,26 +108,32 @@ class Pointwise(BaseLoss):
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        grad, value = np.empty_like(scores), 0.0
-        for rows, part in target.parts():
-            value += kernels.value_grad(*self._form, scores[rows], part.y, part.share, grad[rows])
-        return value, grad
+        grad = np.empty_like(scores)
+
+        def one(rows: slice, part: Target) -> float:
+            return kernels.value_grad(*self._form, scores[rows], part.y, part.share, grad[rows])
+
+        return sum(on_parts(target, one)), grad
 
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Second derivative in the scores, a diagonal."""
         if not self.smooth:
             raise CURVED.lacks(self)
         out = np.empty_like(scores)
-        for rows, part in target.parts():
+
+        def one(rows: slice, part: Target) -> None:
             kernels.curvature(*self._form, scores[rows], part.y, part.share, out[rows])
+
+        on_parts(target, one)
         return LowRankCurvature(out)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``."""
-        return sum(
-            kernels.conjugate(*self._form, dscores[rows], part.y, part.share)
-            for rows, part in target.parts()
-        )
+
+        def one(rows: slice, part: Target) -> float:
+            return kernels.conjugate(*self._form, dscores[rows], part.y, part.share)
+
+        return sum(on_parts(target, one))
 
 
 class KinkedPointwise(CentredByWidth, Pointwise):
@@ -122,8 +142,11 @@ class KinkedPointwise(CentredByWidth, Pointwise):
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Slope of each row: its derivative divided by its weight."""
         out = np.zeros_like(dscores)
-        for rows, part in target.parts():
+
+        def one(rows: slice, part: Target) -> None:
             np.divide(dscores[rows], part.share, out=out[rows], where=part.share > 0.0)
+
+        on_parts(target, one)
         return out
 
     def margin(self, target: Target) -> float | None:
@@ -147,16 +170,21 @@ class Logistic(Pointwise):
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        grad, value = np.empty_like(scores), 0.0
-        for rows, part in target.parts():
-            value += logistic.value_grad(scores[rows], part.y, part.share, grad[rows])
-        return value, grad
+        grad = np.empty_like(scores)
+
+        def one(rows: slice, part: Target) -> float:
+            return logistic.value_grad(scores[rows], part.y, part.share, grad[rows])
+
+        return sum(on_parts(target, one)), grad
 
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Second derivative in the scores, a diagonal."""
         out = np.empty_like(scores)
-        for rows, part in target.parts():
+
+        def one(rows: slice, part: Target) -> None:
             logistic.curvature(scores[rows], part.share, out[rows])
+
+        on_parts(target, one)
         return LowRankCurvature(out)
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
@@ -165,12 +193,13 @@ class Logistic(Pointwise):
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``."""
-        return sum(
-            logistic.conjugate(dscores[rows], part.y, part.share)
-            if part.share.all()
-            else kernels.conjugate(*self._form, dscores[rows], part.y, part.share)
-            for rows, part in target.parts()
-        )
+
+        def one(rows: slice, part: Target) -> float:
+            if part.share.all():
+                return logistic.conjugate(dscores[rows], part.y, part.share)
+            return kernels.conjugate(*self._form, dscores[rows], part.y, part.share)
+
+        return sum(on_parts(target, one))
 
 
 @dataclass(frozen=True)
@@ -269,161 +298,3 @@ class Exponential(Pointwise):
     kind = kernels.EXPONENTIAL
     order = 2
     closed_prox = False
-
-
-class Squared(Pointwise):
-    """Squared loss ``1/2 r^2``."""
-
-    kind = kernels.SQUARED
-    order = 2
-    targets = "real"
-
-    quadratic = True
-
-
-@dataclass(frozen=True)
-class Huber(Pointwise):
-    """Huber loss ``1/2 r^2`` for ``|r| <= delta``, else ``delta (|r| - delta/2)``.
-
-    Parameters
-    ----------
-    delta : float > 0
-        Absolute residual from which it is linear.
-    """
-
-    delta: float = 1.0
-
-    kind = kernels.HUBER
-    order = 2
-    targets = "real"
-
-    @speaks_for_itself
-    def __post_init__(self) -> None:
-        check_real("delta", self.delta, low=0.0, open_low=True)
-
-    @property
-    def param(self) -> float:
-        """Shape parameter the kernel takes."""
-        return self.delta
-
-    @classmethod
-    def examples(cls) -> list[BaseLoss]:
-        """Instances the conformance kit tests."""
-        return [cls(), cls(delta=0.1), cls(delta=5.0)]
-
-
-@dataclass(frozen=True)
-class Quantile(KinkedPointwise):
-    """Pinball loss ``max(tau (y - s), (1 - tau) (s - y))``, minimised by the tau-quantile.
-
-    Parameters
-    ----------
-    tau : float in (0, 1)
-        The quantile that minimises the loss.
-    width : float >= 0
-        Smoothing width in score units; 0 for the exact loss.
-    """
-
-    tau: float = 0.5
-    width: float = 0.0
-
-    kind = kernels.QUANTILE
-    targets = "real"
-
-    @speaks_for_itself
-    def __post_init__(self) -> None:
-        check_real("tau", self.tau, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_real("width", self.width, low=0.0)
-
-    @property
-    def param(self) -> float:
-        """Shape parameter the kernel takes."""
-        return self.tau
-
-    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
-        """The loss as a function of a constant added to all scores."""
-        return StepShifts(self, scores, target, np.full_like(scores, self.tau))
-
-    @classmethod
-    def examples(cls) -> list[BaseLoss]:
-        """Instances the conformance kit tests."""
-        return [cls(), cls(tau=0.2), cls(tau=0.9, width=0.3)]
-
-
-@dataclass(frozen=True)
-class EpsilonInsensitive(KinkedPointwise):
-    """Epsilon-insensitive loss ``max(0, |r| - epsilon)``.
-
-    Parameters
-    ----------
-    epsilon : float >= 0
-        Absolute errors up to this size have no loss.
-    width : float >= 0
-        Smoothing width in score units; 0 for the exact loss.
-    """
-
-    epsilon: float = 0.1
-    width: float = 0.0
-
-    kind = kernels.EPSILON
-    targets = "real"
-
-    @speaks_for_itself
-    def __post_init__(self) -> None:
-        check_real("epsilon", self.epsilon, low=0.0)
-        check_real("width", self.width, low=0.0)
-
-    @property
-    def param(self) -> float:
-        """Shape parameter the kernel takes."""
-        return self.epsilon
-
-    @classmethod
-    def examples(cls) -> list[BaseLoss]:
-        """Instances the conformance kit tests."""
-        return [cls(), cls(epsilon=1.0), cls(epsilon=0.5, width=0.2)]
-
-
-class Absolute(EpsilonInsensitive):
-    """Absolute loss ``|r|``: the epsilon-insensitive loss with epsilon 0."""
-
-    def __init__(self, width: float = 0.0) -> None:
-        super().__init__(0.0, width)
-
-    def smoothed(self, width: float) -> Absolute | None:
-        """The Huberised lower bound; ``None`` for a smooth loss."""
-        return None if self.smooth else Absolute(width)
-
-    @classmethod
-    def examples(cls) -> list[BaseLoss]:
-        """Instances the conformance kit tests."""
-        return [cls(), cls(width=0.4)]
-
-
-class Poisson(Pointwise):
-    """Poisson loss ``exp(s) - y s`` for counts y >= 0, with log link."""
-
-    kind = kernels.POISSON
-    order = 2
-    closed_prox = False
-    targets = "real"
-
-    @speaks_for_itself
-    def check_target(self, target: Target) -> None:
-        """Refuse negative counts."""
-        if (target.y < 0).any():
-            raise DataError(
-                "targets that are not negative",
-                got=f"{target.y.min():g}",
-                todo="Use another loss for targets that can be negative.",
-            )
-
-    def infimum(self, target: Target) -> float:
-        """Weighted mean of ``y - y log y``, each row at its own best score."""
-        y = target.y
-        best = y - y * np.log(np.where(y > 0, y, 1.0))
-        return float(target.share @ best)
-
-    def response(self, scores: FloatArray) -> FloatArray:
-        """Expected count ``exp(s)``."""
-        return np.exp(scores)

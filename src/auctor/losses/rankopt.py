@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.errors import speaks_for_itself
-from auctor.core.needs import Splits
+from auctor.core.protocols import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses.coupling import coupled_sigmoid
 from auctor.losses.base import BaseLoss

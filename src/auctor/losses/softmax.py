@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, speaks_for_itself
-from auctor.core.needs import Coupling
+from auctor.core.protocols import Coupling
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels.losses import softmax as kernels
 from auctor.losses.base import BaseLoss
@@ -78,15 +78,13 @@ class Softmax(BaseLoss):
         y = target.y
         if y.size % self.n_classes or not ((self._table(y) > 0.0).sum(axis=1) == 1).all():
             raise DataError(
-                f"targets of {self.n_classes} classes, one of them +1 in every row",
-                got=f"shape {y.shape}",
-                todo="Make the target with one_hot.",
+                f"targets of {self.n_classes} classes, one of them +1 in every row; got shape "
+                f"{y.shape}. Make the target with one_hot."
             )
         if not (self._row_shares(target) @ (self._table(y) > 0.0)).all():
             raise DataError(
-                "at least one row with positive weight for every class",
-                got="a class without any",
-                todo="Drop that class.",
+                "at least one row with positive weight for every class; got a class without any. "
+                "Drop that class."
             )
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

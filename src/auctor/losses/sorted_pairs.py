@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from auctor.core.capabilities import Evaluation
 from auctor.core.curvature import PairCurvature
-from auctor.core.evaluation import Evaluation
 from auctor.core.rng import spread
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.linalg.sorting import AnyRows, ascending_order, ascending_rows
 from auctor.kernels.losses import pairs
-from auctor.kernels.runtime.parallel import available_threads, run_tasks
+from auctor.kernels.runtime.parallel import in_parallel
 
 if TYPE_CHECKING:
     from auctor.losses.pairwise import SortedPairwise
@@ -90,11 +90,7 @@ class SortedEvaluation(Evaluation):
     lasting = True
 
     def __init__(
-        self,
-        loss: SortedPairwise,
-        scores: FloatArray,
-        target: Target,
-        near: Evaluation | None,
+        self, loss: SortedPairwise, scores: FloatArray, target: Target, near: Evaluation | None
     ) -> None:
         super().__init__(loss, scores, target)
         self._loss, self.margin = loss, loss.raised
@@ -162,11 +158,11 @@ def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:
 
 def run_both(first: Callable[[], A], second: Callable[[], B], size: int) -> tuple[A, B]:
     """Results of two independent calls, on two threads from `PARALLEL_ROWS` rows on."""
-    a: list[A] = []
-    b: list[B] = []
-    tasks = [lambda: a.append(first()), lambda: b.append(second())]
-    run_tasks(tasks, available_threads() if size >= PARALLEL_ROWS else 1)
-    return a[0], b[0]
+    if size < PARALLEL_ROWS:
+        return first(), second()
+    calls: list[Callable[[], Any]] = [first, second]
+    a, b = in_parallel(calls)
+    return a, b
 
 
 class PairSweep(NamedTuple):

@@ -4,6 +4,9 @@ Every function takes labels (two values, the greater one positive), then scores 
 optional row ``weight``. Equal scores are ties, never broken by position.
 """
 
+from auctor.metrics.calibration import calibration_error
+from auctor.metrics.capacity import top_rows
+from auctor.metrics.costs import Savings, bayes_threshold, savings
 from auctor.metrics.delong import auc_interval, compare_auc
 from auctor.metrics.error import balanced_error, confusion, error_rate, log_loss
 from auctor.metrics.gaussian import expected_auc, expected_error, gaussian_check
@@ -23,13 +26,16 @@ from auctor.metrics.roc import auc, partial_auc, roc_curve
 from auctor.metrics.thresholds import best_threshold
 
 __all__ = [
+    "Savings",
     "auc",
     "auc_interval",
     "average_precision",
     "balanced_error",
+    "bayes_threshold",
     "best_fbeta",
     "best_threshold",
     "by_group",
+    "calibration_error",
     "compare_auc",
     "confusion",
     "cumulative_gains",
@@ -48,4 +54,6 @@ __all__ = [
     "precision_recall_curve",
     "recall_at_k",
     "roc_curve",
+    "savings",
+    "top_rows",
 ]

@@ -64,9 +64,8 @@ def by_group(
         total, size = total + share * value, size + share
     if size == 0.0:
         raise DataError(
-            "a group in which the metric is defined",
-            got="none",
-            todo="Pass groups with rows of both classes.",
+            "a group in which the metric is defined; got none. Pass groups with rows of both "
+            "classes."
         )
     return total / size
 
@@ -76,16 +75,13 @@ def group_codes(groups: object, n: int) -> IntArray:
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise DataError(
-            "one group per row",
-            got=f"shape {labels.shape} for {n} rows",
-            todo="Pass a one-dimensional array of that length.",
+            f"one group per row; got shape {labels.shape} for {n} rows. Pass a one-dimensional "
+            "array of that length."
         )
     if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise DataError("a group for every row", got="NaN", todo="Drop or label those rows.")
+        raise DataError("a group for every row; got NaN. Drop or label those rows.")
     try:
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError as error:
-        raise DataError(
-            "groups of one type", got="a mixture", todo="Convert them to strings."
-        ) from error
+        raise DataError("groups of one type; got a mixture. Convert them to strings.") from error
     return np.ascontiguousarray(codes, dtype=np.int64)

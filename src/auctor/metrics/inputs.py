@@ -80,39 +80,30 @@ def _rows(
     y, values = np.asarray(y), np.asarray(values)
     if y.ndim != 1 or values.ndim != 1 or y.shape != values.shape:
         raise DataError(
-            f"y and {name} with one dimension and the same length",
-            got=f"shapes {y.shape} and {values.shape}",
-            todo="Pass one value per row in each.",
+            f"y and {name} with one dimension and the same length; got shapes {y.shape} and "
+            f"{values.shape}. Pass one value per row in each."
         )
     if y.shape[0] == 0:
-        raise DataError("at least one row", got="none", todo="Pass non-empty arrays.")
+        raise DataError("at least one row; got none. Pass non-empty arrays.")
     if weight is None:
         return y, values, slice(None), None
     # Weights: finite, not negative, at least one positive, and a sum whose square is finite.
     checked = check_vector("weight", weight, size=y.shape[0])
     if checked.min() < 0.0:
         raise DataError(
-            "{option} of at least zero",
-            got=f"{checked.min():g}",
-            todo="Remove the rows of negative weight.",
-            option="weight",
+            f"`weight` of at least zero; got {checked.min():g}. Remove the rows of negative weight."
         )
     kept = checked > 0.0
     if not kept.any():
         raise DataError(
-            "a weight above zero",
-            got="only zeros",
-            todo="Pass {option}None for equal weights.",
-            option="weight",
+            "a weight above zero; got only zeros. Pass `weight=`None for equal weights."
         )
     with np.errstate(over="ignore"):
         total = checked.sum()
     if not _WEIGHT_RANGE[0] <= total <= _WEIGHT_RANGE[1]:
         raise DataError(
-            "{option} with a sum in [1e-100, 1e100]",
-            got=f"{total:g}",
-            todo="Divide the weights by their mean.",
-            option="weight",
+            f"`weight` with a sum in [1e-100, 1e100]; got {total:g}. Divide the weights by their "
+            "mean."
         )
     # A slice instead of a mask avoids copies where all rows are kept.
     if kept.all():
@@ -127,9 +118,8 @@ def _as_scores(name: str, values: Array) -> FloatArray:
     # Only order and ties matter, so rounding that keeps them is allowed.
     if large and np.unique(values).shape[0] != np.unique(scores).shape[0]:
         raise DataError(
-            f"{name} that differ as 64-bit floats",
-            got="different integers beyond 2^53 that become equal",
-            todo="Subtract the smallest one from all, or pass their ranks.",
+            f"{name} that differ as 64-bit floats; got different integers beyond 2^53 that become "
+            "equal. Subtract the smallest one from all, or pass their ranks."
         )
     return scores
 
@@ -148,9 +138,8 @@ def _positive(y: Array, kept: Any, needs: Classes) -> BoolArray:
     ]
     if missing:
         raise DataError(
-            f"at least one {missing[0]} row of positive weight",
-            got=f"none in {positive.shape[0]}",
-            todo="Pass rows of both classes.",
+            f"at least one {missing[0]} row of positive weight; got none in {positive.shape[0]}. "
+            "Pass rows of both classes."
         )
     return positive
 
@@ -167,9 +156,8 @@ def _labels(y: Array, kept: Any) -> tuple[Any, Any]:
         if high in pair:
             return pair
     raise DataError(
-        "two label values, the greater one positive",
-        got=f"only {high!r}",
-        todo="Encode the labels as -1 and +1.",
+        f"two label values, the greater one positive; got only {high!r}. Encode the labels as -1 "
+        "and +1."
     )
 
 
@@ -180,9 +168,7 @@ def _extremes(y: Array) -> tuple[Any, Any]:
     if y.dtype.kind in "iuf":
         low, high = y.min(), y.max()
         if not np.isfinite(low) or not np.isfinite(high):
-            raise DataError(
-                "finite labels", got="NaN or infinity", todo="Remove the rows without a label."
-            )
+            raise DataError("finite labels; got NaN or infinity. Remove the rows without a label.")
         # Numbers: two counts are faster than sorting, and sufficient if there are two values.
         if np.count_nonzero(y == low) + np.count_nonzero(y == high) >= y.shape[0]:
             return low.item(), high.item()
@@ -191,12 +177,16 @@ def _extremes(y: Array) -> tuple[Any, Any]:
         values = np.unique(y)
     except TypeError as error:
         raise DataError(
-            "labels that can be ordered", got="mixed types", todo="Encode the labels as -1 and +1."
+            "labels that can be ordered; got mixed types. Encode the labels as -1 and +1."
         ) from error
     if values.shape[0] > 2:
+        fractions = y.dtype.kind == "f" and (values != np.rint(values)).any()
         raise DataError(
-            "two label values",
-            got=values.shape[0],
-            todo="Compare one class with the rest, one at a time.",
+            f"two label values; got {values.shape[0]}. "
+            + (
+                "Labels come first, then scores: auc(y, scores)."
+                if fractions
+                else "Compare one class with the rest, one at a time."
+            )
         )
     return values[0], values[-1]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from auctor.core.checks import check_real
 from auctor.core.errors import ParameterError, speaks_as
 from auctor.core.types import FloatArray
+from auctor.metrics.capacity import at_k_of_groups
 from auctor.metrics.error import confusion_of
 from auctor.metrics.inputs import Classes, validate, validate_predicted
 from auctor.metrics.sweep import Sweep, sweep
@@ -141,6 +142,7 @@ def precision_at_k(
     scores: npt.ArrayLike,
     k: float,
     *,
+    groups: npt.ArrayLike | None = None,
     weight: npt.ArrayLike | None = None,
 ) -> float:
     """Share of positives among the ``k`` top-scored rows.
@@ -156,6 +158,9 @@ def precision_at_k(
     k : int or float
         A number of rows (of total weight, when weighted) from 1 to n, or a float in (0, 1]: that
         fraction of the rows, not rounded.
+    groups : (n,) array_like, optional
+        A label per row, such as a day: k counts rows of each group, and the share is that of all
+        these rows together. Groups with fewer than k rows count with all their rows.
     weight : (n,) array_like, optional
         Row weights of at least zero; a row of weight zero counts as absent.
 
@@ -170,9 +175,13 @@ def precision_at_k(
 
     Examples
     --------
+    >>> precision_at_k([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0], 1, groups=["a", "a", "b", "b"])
+    1.0
     >>> precision_at_k([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], 2)
     0.75
     """
+    if groups is not None:
+        return at_k_of_groups(y, scores, k, groups, weight, precision=True)
     s = sweep(validate(y, scores, weight, Classes.ANY))
     depth = depth_of(k, s)
     return s.captured(depth) / depth
@@ -184,13 +193,14 @@ def recall_at_k(
     scores: npt.ArrayLike,
     k: float,
     *,
+    groups: npt.ArrayLike | None = None,
     weight: npt.ArrayLike | None = None,
 ) -> float:
     """Share of the positives that is found among the ``k`` top-scored rows.
 
     Parameters
     ----------
-    y, scores, k, weight
+    y, scores, k, groups, weight
         As in `precision_at_k`; at least one row must be positive.
 
     Returns
@@ -207,17 +217,15 @@ def recall_at_k(
     >>> recall_at_k([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], 1)
     0.5
     """
+    if groups is not None:
+        return at_k_of_groups(y, scores, k, groups, weight, precision=False)
     s = sweep(validate(y, scores, weight, Classes.POSITIVE))
     return s.captured(depth_of(k, s)) / s.positives
 
 
 @speaks_as("lift_at_k")
 def lift_at_k(
-    y: npt.ArrayLike,
-    scores: npt.ArrayLike,
-    k: float,
-    *,
-    weight: npt.ArrayLike | None = None,
+    y: npt.ArrayLike, scores: npt.ArrayLike, k: float, *, weight: npt.ArrayLike | None = None
 ) -> float:
     """Precision among the ``k`` top-scored rows over the share of positives in all rows.
 
@@ -331,10 +339,7 @@ def fbeta_along(s: Sweep, beta: float) -> FloatArray:
     fn_share, fp_share = _shares(beta)
     values = np.zeros_like(s.tp)
     np.divide(
-        s.tp,
-        s.tp + fn_share * (s.positives - s.tp) + fp_share * s.fp,
-        out=values,
-        where=s.tp > 0.0,
+        s.tp, s.tp + fn_share * (s.positives - s.tp) + fp_share * s.fp, out=values, where=s.tp > 0.0
     )
     return values
 
@@ -359,9 +364,6 @@ def depth_of(k: object, s: Sweep) -> float:
     if isinstance(k, Real) and not isinstance(k, Integral | np.bool_) and 0.0 < float(k) <= 1.0:
         return float(k) * total
     raise ParameterError(
-        f"{{option}} to be an integer from 1 to the total weight of the rows, {total:g}, "
-        "or a float in (0, 1]",
-        got=repr(k),
-        todo="Pass a number of rows, or a fraction as a float.",
-        option="k",
+        f"`k` to be an integer from 1 to the total weight of the rows, {total:g}, or a float in "
+        f"(0, 1]; got {k!r}. Pass a number of rows, or a fraction as a float."
     )

@@ -116,14 +116,17 @@ def partial_auc(
     scores: npt.ArrayLike,
     max_fpr: float,
     *,
+    min_tpr: float = 0.0,
     standardised: bool = False,
     weight: npt.ArrayLike | None = None,
 ) -> float:
-    """Area under the ROC curve where the false positive rate is at most ``max_fpr``.
+    """Area under the ROC curve right of which the false positive rate exceeds ``max_fpr``.
 
-    ``A = int_0^m tpr(u) du`` for ``m = max_fpr``, the curve linear between its points, or with
-    ``standardised`` McClish's ``1/2 (1 + (A - m^2 / 2) / (m - m^2 / 2))``, which is 1 for a perfect
-    ranking and 1/2 for a random one whatever ``m``.
+    ``A = int_0^m max(tpr(u) - a, 0) du`` for ``m = max_fpr`` and ``a = min_tpr``, the curve linear
+    between its points: with ``min_tpr`` only the part above that true positive rate counts (two-way
+    partial AUC). With ``standardised`` McClish's ``1/2 (1 + (A - r) / ((1 - a) m - r))`` where
+    ``r = max(m - a, 0)^2 / 2`` is the area of a random ranking: 1 for a perfect ranking and 1/2 for
+    a random one whatever ``m``.
 
     Parameters
     ----------
@@ -131,13 +134,15 @@ def partial_auc(
         As in `auc`.
     max_fpr : float
         In (0, 1].
+    min_tpr : float
+        In [0, 1).
     standardised : bool
         Whether to rescale as above.
 
     Returns
     -------
     float
-        In [0, max_fpr], or at most 1 when standardised.
+        In [0, (1 - min_tpr) max_fpr], or at most 1 when standardised.
 
     Notes
     -----
@@ -147,17 +152,24 @@ def partial_auc(
     --------
     >>> partial_auc([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], max_fpr=0.5)
     0.375
+    >>> partial_auc([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], max_fpr=0.5, min_tpr=0.5)
+    0.125
     """
     max_fpr = check_real("max_fpr", max_fpr, low=0.0, high=1.0, open_low=True)
+    min_tpr = check_real("min_tpr", min_tpr, low=0.0, high=1.0, open_high=True)
     s = sweep(validate(y, scores, weight))
     fpr, tpr = s.fp / s.negatives, s.tp / s.positives
-    # Cut the curve at max_fpr, with a linearly interpolated last point.
-    stop = int(np.searchsorted(fpr, max_fpr, side="right"))
-    fpr = np.append(fpr[:stop], max_fpr)
-    tpr = np.append(tpr[:stop], np.interp(max_fpr, s.fp / s.negatives, tpr))
-    result = float(np.diff(fpr) @ (0.5 * (tpr[1:] + tpr[:-1])))
+    # The curve from where it crosses min_tpr to max_fpr, both points by linear interpolation.
+    first = int(np.argmax(tpr > min_tpr)) - 1
+    rise = (min_tpr - tpr[first]) / (tpr[first + 1] - tpr[first])
+    start = float(fpr[first] + rise * (fpr[first + 1] - fpr[first]))
+    inside = slice(first + 1, int(np.searchsorted(fpr, max_fpr, side="right")))
+    result = 0.0
+    if start < max_fpr:
+        height = np.concatenate(([min_tpr], tpr[inside], [np.interp(max_fpr, fpr, tpr)])) - min_tpr
+        step = np.diff(np.concatenate(([start], fpr[inside], [max_fpr])))
+        result = float(step @ (0.5 * (height[1:] + height[:-1])))
     if not standardised:
         return result
-    # Area of a random ranking up to max_fpr.
-    random = 0.5 * max_fpr**2
-    return 0.5 * (1.0 + (result - random) / (max_fpr - random))
+    random = 0.5 * max(max_fpr - min_tpr, 0.0) ** 2
+    return 0.5 * (1.0 + (result - random) / ((1.0 - min_tpr) * max_fpr - random))

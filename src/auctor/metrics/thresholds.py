@@ -12,6 +12,7 @@ import numpy.typing as npt
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import DataWarning, Option, ParameterError, speaks_as, warn
 from auctor.core.types import FloatArray
+from auctor.metrics.guarantee import check_confidence, guaranteed_cut
 from auctor.metrics.inputs import Classes, validate
 from auctor.metrics.precision_recall import depth_of, fbeta_along
 from auctor.metrics.sweep import Sweep, sweep
@@ -67,6 +68,11 @@ def _at_precision(s: Sweep, least: float) -> FloatArray:
     return -precision
 
 
+def _at_fpr(s: Sweep, most: float) -> FloatArray:
+    # Most true positives among the thresholds with few false positives; the others get the worst.
+    return np.where(s.fp <= most * s.negatives * (1.0 + _SLACK), -s.tp, s.positives)
+
+
 def _at_recall(s: Sweep, least: float) -> FloatArray:
     # Highest precision among the thresholds with enough recall; the others get the worst loss, 1.
     return np.where(s.tp >= least * s.positives * (1.0 - _SLACK), -_precision(s), 1.0)
@@ -84,6 +90,7 @@ _CRITERIA = {
     "top": _Criterion(_away_from(lambda s, k: depth_of(k, s)), Classes.ANY, 0.0),
     "precision": _Criterion(_at_precision, Classes.POSITIVE, 0.0, 1.0),
     "recall": _Criterion(_at_recall, Classes.POSITIVE, 0.0, 1.0),
+    "fpr": _Criterion(_at_fpr, Classes.BOTH, 0.0, 1.0),
 }
 
 
@@ -93,6 +100,7 @@ def best_threshold(
     scores: npt.ArrayLike,
     criterion: str = "error",
     value: float | None = None,
+    confidence: float | None = None,
     *,
     weight: npt.ArrayLike | None = None,
 ) -> float:
@@ -117,11 +125,16 @@ def best_threshold(
                           that share of the rows
         "precision"       greatest recall with a precision of at least ``value``
         "recall"          greatest precision with a recall of at least ``value``
+        "fpr"             greatest recall with a false positive rate of at most ``value``
         ================  ===============================================================
 
         Tied rows are kept together; "break_even" and "top" choose the nearer number of rows.
     value : float, optional
         For the criteria that name it.
+    confidence : float in (0, 1), optional
+        For "precision", "recall" and "fpr": the probability, over the draw of these rows, that the
+        rate also holds on new rows from the same source. The scores must be those of a model that
+        was not trained on these rows. Too few rows are refused, with the number that is needed.
     weight : (n,) array_like, optional
         Row weights of at least zero; a row of weight zero counts as absent.
 
@@ -146,22 +159,28 @@ def best_threshold(
     2.5
     >>> best_threshold(y, scores, "recall", 0.5)
     5.0
+
+    References
+    ----------
+    For ``confidence``: Clopper, Pearson, Biometrika 1934; Tong, Feng, Li, Science Advances 2018.
     """
-    check_criterion(criterion, value)
+    check_criterion(criterion, value, confidence)
     chosen = _CRITERIA[criterion]
-    s = sweep(validate(y, scores, weight, chosen.needs))
+    inputs = validate(y, scores, weight, chosen.needs)
+    if confidence is not None and value is not None:
+        return guaranteed_cut(inputs, criterion, value, confidence)
+    s = sweep(inputs)
     return s.best_cut(chosen.loss(s, 0.0 if value is None else value))[1]
 
 
-def check_criterion(criterion: object, value: object, *, what: str = "criterion") -> None:
+def check_criterion(
+    criterion: object, value: object, confidence: object = None, *, what: str = "criterion"
+) -> None:
     """Raise unless the criterion exists and has the value it needs, and no other."""
     chosen = _CRITERIA[check_choice(what, criterion, tuple(_CRITERIA))]
     if chosen.low is not None:
         check_real("the value", value, low=chosen.low, high=chosen.high, of=Option(what, criterion))
     elif value is not None:
-        raise ParameterError(
-            "no value with {option}",
-            got=repr(value),
-            todo="Drop it.",
-            option=Option(what, criterion),
-        )
+        raise ParameterError(f"no value with `{what}={criterion!r}`; got {value!r}. Drop it.")
+    if confidence is not None:
+        check_confidence(criterion, value, confidence, what)
