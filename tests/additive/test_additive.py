@@ -12,6 +12,7 @@ import auctor
 from auctor import AdditiveClassifier, AdditiveRegressor, LinearRegressor, MetricClassifier
 from auctor.core.errors import DataError, ParameterError
 from auctor.tables import ReadOptions
+from tests.additive.directions import steps_back
 
 pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 
@@ -319,6 +320,7 @@ def test_a_thousand_monotone_fits_never_turn_and_are_certified():
         ).fit(X, y)
         for j in (0, 2):
             assert (signs[j] * np.diff(model.curve(j)[1]) >= 0.0).all(), (k, j)
+            assert not steps_back(model, X, j, signs[j], k), (k, j)
         assert all(one.certified for one in model.solution_)
         late += [(k, penalty) for one in model.solution_ if one.gap > one.tol]
     # Groups with signs go to Fista, which may stall above its tolerance, and says so.

@@ -72,7 +72,9 @@ def test_zeros_and_ones_remain_on_request(rows):
 
 
 def test_a_linear_model_has_no_levels(rows):
-    model = auctor.TableClassifier(reading=auctor.tables.ReadOptions(categorical="levels"))
+    model = auctor.TableClassifier(
+        model="linear", reading=auctor.tables.ReadOptions(categorical="levels")
+    )
     with pytest.raises(ParameterError, match="model='additive'"):
         model.fit(rows, "late")
 
@@ -184,7 +186,7 @@ def test_pictures_are_a_table_and_json_too(model, new):
         assert table.loc[table["term"] == term, "share"].sum() == pytest.approx(1.0)
     assert json.loads(pictures.to_json())[0].keys() == set(table.columns)
     html = pictures.to_html()
-    assert "Rome (" in html
+    assert "Rome" in html
     pyplot = pytest.importorskip("matplotlib.pyplot")
     figure = pictures.plot()
     assert "income x city" in {ax.get_title() for ax in figure.axes}
@@ -193,7 +195,7 @@ def test_pictures_are_a_table_and_json_too(model, new):
 
 def test_other_models_see_zeros_and_ones(model, new):
     matrix = model.encode(new)
-    wide = model.model_.bins_.expanded(matrix)
+    wide, _ = model.model_.bins_.expanded(matrix, matrix)
     np.testing.assert_array_equal(wide[:, :2], matrix[:, :2])
     assert wide.shape[1] == 2 + 4  # three levels, and all others
     np.testing.assert_array_equal(wide[:, 2:].sum(axis=1), new["city"].notna())

@@ -7,6 +7,7 @@ import pytest
 import auctor
 from auctor import AdditiveClassifier, AdditiveRegressor
 from auctor.core.errors import DataError
+from auctor.saved.describe import describe_file
 
 
 def _rows():
@@ -132,7 +133,9 @@ def test_what_cannot_be_edited_is_refused(fitted, term, change, words):
 
 def test_a_monotone_column_keeps_its_direction():
     X, y = _rows()
-    model = AdditiveClassifier(members=2, monotone={"age": 1}, strength=0.01).fit(X, y)
+    model = AdditiveClassifier(members=2, monotone={"age": 1}, strength=0.01, interactions=0).fit(
+        X, y
+    )
     level = model.curve("age")[1]
     with pytest.raises(DataError, match="direction"):
         model.edit("age", level[::-1])
@@ -147,3 +150,21 @@ def test_regressions_are_edited_too():
     edit = model.edit(0, drop=True, X=X, y=y)
     assert edit.before == pytest.approx(model.score_oof_)
     assert edit.cost > 0.3
+
+
+def test_files_keep_the_edits_with_their_costs(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(size=300), "city": rng.choice(["Oslo", "Rome"], 300)})
+    table["late"] = table["age"] + rng.normal(size=300) > 0
+    model = auctor.TableClassifier(model="additive", members=2, interactions=0).fit(table, "late")
+    assert model.edits_ == ()
+    first = model.edit("age", flat=(-0.5, 0.5), X=table, y="late")
+    second = model.edit("city", {"Oslo": 0.1})
+    assert first.cost is not None
+    assert second.cost is None
+    assert model.edits_ == (first, second)
+    auctor.save(model, tmp_path / "model.auctor")
+    assert auctor.load(tmp_path / "model.auctor").edits_ == (first, second)
+    told = describe_file(str(tmp_path / "model.auctor"), top=3)["edits"]
+    assert told == [str(first), str(second)]
+    assert model.fit(table, "late").edits_ == ()

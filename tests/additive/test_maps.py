@@ -17,11 +17,12 @@ from auctor.core.types import Target
 from auctor.data import Binned
 from auctor.data.binned import BinnedMatrix, pack
 from auctor.data.codebook import Codebook, MapBook
-from auctor.kernels.additive.screen import pair_gains
-from auctor.losses import Logistic
+from auctor.kernels.additive.screen import pair_gains, pair_sums
+from auctor.losses import Gamma, Huber, Logistic, PairwiseLogistic, Poisson
 from auctor.minimise import minimise
 from auctor.penalties import BoundedElasticNet
 from auctor.problem import Problem
+from auctor.solvers import resolve
 
 
 def _design(n=200, seed=0):
@@ -78,36 +79,85 @@ def test_results_do_not_depend_on_the_number_of_threads():
 # --- the joint problem ------------------------------------------------------------------------
 
 
-def test_the_certificate_holds_against_an_independent_solver():
+def _pairs(s, y):
+    """Mean logistic loss of the differences of scores over all pairs of a positive, a negative."""
+    gap = s[y > 0.0][:, None] - s[y < 0.0]
+    slope, out = -1.0 / (1.0 + np.exp(gap)) / gap.size, np.empty(y.size)
+    out[y > 0.0], out[y < 0.0] = slope.sum(axis=1), -slope.sum(axis=0)
+    return np.logaddexp(0.0, -gap).mean(), out
+
+
+def _mean(value, slope):
+    return lambda s, y: (value(s, y).mean(), slope(s, y) / y.size)
+
+
+#: Losses with a formula of their own, and the target: labels, numbers or counts.
+FORMULAS = {
+    "logistic": (
+        Logistic(),
+        _mean(lambda s, y: np.logaddexp(0.0, -y * s), lambda s, y: -y / (1.0 + np.exp(y * s))),
+        np.sign,
+    ),
+    "pairs": (PairwiseLogistic(), _pairs, np.sign),
+    "huber": (
+        Huber(0.5),
+        _mean(
+            lambda s, y: np.where(np.abs(s - y) < 0.5, (s - y) ** 2, np.abs(s - y) - 0.25) / 2.0,
+            lambda s, y: (s - y).clip(-0.5, 0.5),
+        ),
+        np.array,
+    ),
+    "poisson": (
+        Poisson(),
+        _mean(lambda s, y: np.exp(s) - y * s, lambda s, y: np.exp(s) - y),
+        lambda z: np.floor(np.exp(0.5 * z)),
+    ),
+    "gamma": (
+        Gamma(),
+        _mean(lambda s, y: s + y * np.exp(-s), lambda s, y: 1.0 - y * np.exp(-s)),
+        lambda z: np.exp(0.5 * z),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_the_certificate_holds_against_an_independent_solver(name):
+    loss, formula, made = FORMULAS[name]
     matrix, X = _design(150, 3)
     rng = np.random.default_rng(4)
-    y = np.where(X[:, 0] + X[:, 12] + rng.normal(size=150) > 0.0, 1.0, -1.0)
+    y = made(X[:, 0] + X[:, 12] + rng.normal(size=150))
     d, p = 8, X.shape[1]
     l1 = np.where(np.arange(p) < d, 0.02, 0.0)
     l2 = np.where(np.arange(p) < d, 0.01, 0.05)
     penalty = BoundedElasticNet(1.0, l1, l2, lower=np.where(np.arange(p) == 1, 0.0, -np.inf))
-    problem = Problem(Logistic(), penalty, Binned(matrix, Target(y), n_threads=1))
+    free = name != "pairs"  # pairs do not see a constant
+    data = Binned(matrix, Target(y), n_threads=1)
+    problem = Problem(loss, penalty, data, fit_intercept=free)
     leading = Binned(_leading(matrix, 2), Target(y))
-    found = minimise(problem, BlockNewton(leading), tol=1e-9)
+    solver = BlockNewton(leading) if free else resolve("auto", problem)
+    found = minimise(problem, solver, tol=1e-9, max_iter=20_000)
     assert found.certified
     assert found.converged
 
     # The same problem with w = a - b, both at least 0, as a smooth one with bounds.
     def objective(z):
         w = z[:p] - z[p : 2 * p]
-        margin = y * (X @ w + z[-1])
-        slope = -y / (1.0 + np.exp(margin)) / y.size
+        value, slope = formula(X @ w + z[-1], y)
         gradient = X.T @ slope + l2 * w
-        value = np.logaddexp(0.0, -margin).mean() + 0.5 * l2 @ w**2 + l1 @ (z[:p] + z[p : 2 * p])
+        value += 0.5 * l2 @ w**2 + l1 @ (z[:p] + z[p : 2 * p])
         return value, np.concatenate([gradient + l1, l1 - gradient, [slope.sum()]])
 
     bounds = [(0.0, None)] * p + [(0.0, 0.0 if j == 1 else None) for j in range(p)]
+    bounds.append((None, None) if free else (0.0, 0.0))
     other = minimize(
-        objective, np.zeros(2 * p + 1), jac=True, method="L-BFGS-B", bounds=[*bounds, (None, None)],
+        objective, np.zeros(2 * p + 1), jac=True, method="L-BFGS-B", bounds=bounds,
         options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10},
     )  # fmt: skip
-    assert found.value <= other.fun + 1e-9
-    assert other.fun - found.value <= found.gap + 1e-6
+    ours = objective(
+        np.concatenate([found.coef.clip(0.0), -found.coef.clip(None, 0.0), [found.intercept]])
+    )
+    assert ours[0] <= other.fun + 1e-9
+    assert other.fun - ours[0] <= found.gap + 1e-6
     assert found.coef[1] >= 0.0
 
 
@@ -227,7 +277,9 @@ def test_gains_are_those_of_the_best_tree():
     moments = np.hstack([slope, curve]).astype(np.float32)
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     out = np.zeros((3, 2))
-    pair_gains(levels, sizes, pairs, moments, np.ones(120), 1.0, 5, out, 0, 3)
+    sums, counts = np.zeros((3, 256, 4)), np.zeros((3, 256))
+    pair_sums(levels, sizes, pairs, moments, np.ones(120), sums, counts, 0, 3)
+    pair_gains(sums, counts, sizes, pairs, 1.0, 5, out, 0, 3)
     exact = moments.astype(np.float64)
     for q, (a, b) in enumerate(pairs):
         for k in range(2):

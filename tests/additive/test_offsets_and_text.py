@@ -9,7 +9,7 @@ from auctor import AdditiveClassifier, AdditiveRegressor
 from auctor.core.errors import DataError
 from auctor.core.types import Target
 from auctor.losses import Logistic
-from auctor.losses.moved import MovedScores
+from auctor.losses.smoothed import MovedScores
 
 
 def _rows(n=400, seed=0):

@@ -37,8 +37,9 @@ def test_whole_points_lose_little_and_say_how_much(table):
     assert len(card.to_dataframe()) == len(card.rows) + 1
     assert card.to_csv().count("\n") == len(card.rows) + 2
     assert "q&quot;t" in card.to_html()
-    printed = str(card).splitlines()
-    assert [line.split()[-1] for line in printed] == [str(r["points"]) for r in card.records()]
+    printed = str(card).split("\n\n")[0].splitlines()
+    single = [r for r in card.records() if " x " not in r["column"]]
+    assert [line.split()[-1] for line in printed] == [str(r["points"]) for r in single]
     assert len({len(line) for line in printed}) == 1  # aligned
     assert "CardRow" not in repr(card)
 
@@ -111,3 +112,42 @@ def test_rows_and_labels_come_together(table):
 
 def _centred(values):
     return values - values.mean()
+
+
+def test_pairs_are_cross_tables(table):
+    X, y = table(400)
+    X = X.assign(town=np.where(X.iloc[:, 0] > X.iloc[:, 0].median(), "O|slo", "Rome"))
+    names = list(X.columns)
+    pairs = [(names[0], names[1]), ("town", names[1])]
+    model = AdditiveClassifier(members=2, strength=2e-3, interactions=pairs).fit(X, y)
+    for rounded in (True, False):
+        card = model.scorecard(rounded=rounded)
+        assert {one.columns for one in card.maps} == {(names[0], names[1]), (names[1], "town")}
+        listed = {(r.columns, *(one.short() for one in r.ranges)): r.points for r in card.rows}
+        cells = 0
+        for cross in card.maps:
+            frame = cross.to_dataframe()
+            assert (frame.index.name, frame.columns.name) == cross.columns
+            for one in frame.index:
+                for two in frame.columns:
+                    wanted = listed.get((cross.columns, one, two), 0)
+                    assert frame.loc[one, two] == wanted
+                    cells += wanted != 0
+        assert cells == sum(len(row.columns) == 2 and row.points != 0 for row in card.rows)
+    card = model.scorecard()
+    assert str(card).count("\n\n") == 2
+    town = next(one for one in card.maps if "town" in one.columns)
+    assert "O\\|slo" in town.to_markdown()
+    assert len(town.to_markdown().splitlines()) == len(town.down) + 2
+    assert town.to_markdown() in card.to_markdown()
+    assert card.to_html().count("<table>") == 3
+    assert "<h4>" in card.to_html()
+    assert card.renamed({one: one + "!" for one in X}).maps[0].title.endswith("!")
+
+
+def test_points_beyond_whole_numbers_are_refused(table):
+    X, y = table(200)
+    model = AdditiveClassifier(members=2, interactions=0).fit(X, y)
+    with pytest.raises(DataError, match=r"below 2\^53 to round; got .*e\+\d+. Pass rounded=False"):
+        model.scorecard(points_to_double_odds=1e300)
+    assert "e+" in str(model.scorecard(points_to_double_odds=1e300, rounded=False))

@@ -50,6 +50,15 @@ def test_every_sum_is_that_of_the_expanded_matrix(uncoded):
     assert data.n_entries == 300 * 11 + matrix.n_uncoded
 
 
+@pytest.mark.parametrize("count", [1, 8])
+def test_histograms_of_several_sums_are_those_of_each(count):
+    matrix, r = matrix_of(), np.random.default_rng(2).normal(size=(300, count))
+    sums = Binned(matrix, target_of(300)).joint_histograms(r)
+    for j, codes in enumerate(matrix.codes()):
+        for m in range(count):
+            np.testing.assert_allclose(sums[j, :, m], np.bincount(codes, r[:, m], 256), atol=1e-12)
+
+
 def test_the_basis_is_what_the_tables_are_made_of():
     matrix = matrix_of()
     theta = np.random.default_rng(3).normal(size=matrix.shape[1])

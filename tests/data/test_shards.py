@@ -13,14 +13,7 @@ from auctor.data import Dense, Sharded, as_data, open_shards
 from auctor.data.shard_writer import cut_rows, write_manifest, write_shard
 from auctor.data.shards import compact, open_folder, shard_path
 from auctor.data.workers import MemoryWorkers
-from auctor.losses import (
-    ExpectedError,
-    FBeta,
-    Logistic,
-    PairwiseHinge,
-    PairwiseSquaredHinge,
-    Prbep,
-)
+from auctor.losses import ExpectedError, FBeta, Logistic, PairwiseHinge, PairwiseSquaredHinge, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
@@ -193,7 +186,7 @@ def test_equal_columns_under_l1_agree_in_objective_and_scores_not_in_weights(los
     stored = Problem(loss, L1(1e-2), Sharded(MemoryWorkers(split(matrix, y, 4))))
     memory = Problem(loss, L1(1e-2), as_data(matrix, y))
     a, b = (minimise(one, choose(stored), tol=1e-4) for one in (stored, memory))
-    assert abs(a.value - b.value) <= 1e-7 * b.value <= a.gap + b.gap
+    assert abs(a.value - b.value) <= a.gap + b.gap <= 2e-4
     np.testing.assert_allclose(matrix @ a.coef, matrix @ b.coef, atol=5e-3)
     assert np.abs(a.coef - b.coef).max() > 1e-3
 

@@ -11,13 +11,18 @@ import threadpoolctl
 
 from auctor import MetricClassifier
 from auctor.core.errors import ParameterError
+from auctor.core.types import PART_ROWS, Target
+from auctor.kernels.linalg.sorting import TASK_KEYS, ascending, ascending_order
 from auctor.kernels.runtime.parallel import (
     available_threads,
     balanced_cuts,
     even_cuts,
+    in_parallel,
+    limit_threads,
     quiet_blas,
     run_tasks,
 )
+from auctor.losses import Logistic, SmoothedHinge, Squared
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 20])
@@ -142,3 +147,47 @@ def test_blas_has_its_threads_after_eight_fits_at_once(threads_of_blas):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(fit, range(32)))
     assert blas_threads() == threads_of_blas
+
+
+def test_tasks_of_tasks_share_the_threads():
+    seen = []
+    with limit_threads(4):
+        run_tasks([lambda: seen.append(available_threads()) for _ in range(2)], 8)
+        assert available_threads() == 4
+        in_parallel([lambda: seen.append(available_threads()) for _ in range(4)])
+    assert sorted(seen) == [1, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tied", "close"])
+def test_sorts_on_several_threads_are_those_on_one(kind):
+    rng = np.random.default_rng(0)
+    n = 3 * TASK_KEYS + 5
+    values = {
+        "distinct": rng.normal(size=n),
+        "tied": rng.integers(0, 40, n).astype(float),
+        "close": 1.0 + 1e-13 * rng.normal(size=n),  # they differ in the lowest digits alone
+    }[kind]
+    order = np.argsort(values, kind="stable")
+    for threads in (1, 2, 3):
+        with limit_threads(threads):
+            np.testing.assert_array_equal(ascending_order(values), order)
+            np.testing.assert_array_equal(ascending(values), values[order])
+
+
+@pytest.mark.parametrize("loss", [Logistic(), SmoothedHinge(0.5), Squared()], ids=repr)
+def test_losses_on_several_threads_are_those_on_one_bit_for_bit(loss):
+    rng = np.random.default_rng(0)
+    n = 2 * PART_ROWS + 7
+    target = Target(np.where(rng.random(n) < 0.3, 1.0, -1.0), rng.random(n))
+    scores = rng.normal(size=n)
+    answers = []
+    for threads in (1, 3):
+        with limit_threads(threads):
+            value, grad = loss.value_grad(scores, target)
+            answers.append([value, *grad, *loss.curvature(scores, target).diagonal])
+            answers[-1].append(loss.conjugate(grad, target))
+    assert answers[0] == answers[1]
+    one = loss.value_grad(scores[:PART_ROWS], target.take(np.arange(PART_ROWS)))[0]
+    two = loss.value_grad(scores[PART_ROWS:], target.take(np.arange(PART_ROWS, n)))[0]
+    first = target.share[:PART_ROWS].sum()
+    assert answers[0][0] == pytest.approx(first * one + (1.0 - first) * two, rel=1e-12)

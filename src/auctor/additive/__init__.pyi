@@ -1,4 +1,4 @@
-from auctor.additive.estimators import AdditiveClassifier as AdditiveClassifier
-from auctor.additive.estimators import AdditiveRegressor as AdditiveRegressor
+from auctor.additive.estimators.classifier import AdditiveClassifier as AdditiveClassifier
+from auctor.additive.estimators.regressor import AdditiveRegressor as AdditiveRegressor
 
 __all__: list[str]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -24,11 +25,14 @@ from auctor.additive.columns import (
     groups_of,
     row_count,
 )
+from auctor.additive.directed import directed_basis
+from auctor.additive.sample import value_tables
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data import as_matrix
 from auctor.data.binned import BinnedMatrix, pack
-from auctor.data.codebook import Book, MapBook
+from auctor.data.codebook import BasisBook, Book, MapBook
+from auctor.data.coded import CodedShards
 from auctor.data.coerce import LARGEST, in_shards
 from auctor.data.matrices import column_values, largest_size
 
@@ -48,12 +52,15 @@ class PairBins:
         Level of each code of either column; level 0 is that of missing values.
     share : array
         Weight of the training rows by cell; the levels of the second column run fastest.
+    signs : (int, int)
+        Directions in which a fit may move along either column; 0 for both.
     """
 
     first: int
     second: int
     levels: tuple[Array, Array]
     share: FloatArray
+    signs: tuple[int, int] = (0, 0)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,9 +68,18 @@ class PairBins:
         first, second = (int(level.max()) + 1 for level in self.levels)
         return first, second
 
+    @property
+    def lower(self) -> FloatArray:
+        """Lower bounds of the parameters of a fit."""
+        if any(self.signs):
+            return directed_basis(self.shape, self.signs)[1]
+        return np.full(self.book.n_params, -np.inf)
+
     @cached_property
-    def book(self) -> MapBook:
-        """Steps times steps, centred over the training rows."""
+    def book(self) -> MapBook | BasisBook:
+        """Steps times steps, centred over the training rows where they have no direction."""
+        if any(self.signs):
+            return BasisBook(directed_basis(self.shape, self.signs)[0])
         cells = self.share.reshape(self.shape)
         # Share of the rows at each level or above it, from level 1 on.
         first, second = (cells.sum(axis=1 - k)[::-1].cumsum()[::-1][1:] for k in (0, 1))
@@ -74,6 +90,13 @@ class PairBins:
         """The cell of every row, from its codes in both columns."""
         cells: Array = self.levels[0][first] * np.uint8(self.shape[1]) + self.levels[1][second]
         return cells
+
+
+def bin_count(n: int, weight: FloatArray | None, n_bins: int | None) -> int:
+    """Bins of a column of n rows: ``n_bins``, or the usual number; at least ten rows in each."""
+    count = row_count(n, weight)
+    usual = FEW_BINS if count < MANY_ROWS else MANY_BINS
+    return min(n_bins or usual, max(2, int(count // ROWS_PER_BIN)))
 
 
 def _exact(means: FloatArray) -> FloatArray:
@@ -155,15 +178,27 @@ class Bins:
         wishes : mapping
             What the user asks of columns of numbers.
         """
-        count = row_count(matrix.shape[0], weight)
-        usual = FEW_BINS if count < MANY_ROWS else MANY_BINS
-        most = min(n_bins or usual, max(2, int(count // ROWS_PER_BIN)))
+        most = bin_count(matrix.shape[0], weight, n_bins)
+        tables = value_tables(matrix, weight, categories)
+        made = cls(
+            [
+                bin_levels(table.values, table.weight, categories[j], table.rows)
+                if j in categories
+                else bin_column(table.values, table.weight, most, wishes.get(j))
+                for j, table in enumerate(tables)
+            ]
+        )
+        if all(table.ends is None for table in tables):
+            return made
+        # Bins of a sample: the weights of their codes, and their ranges, are those of all rows.
+        mass = np.ones(matrix.shape[0]) if weight is None else weight
+        sums = made.rows(matrix).histograms(mass) / mass.sum()
         return cls(
             [
-                bin_levels(values, weight, categories[j])
-                if j in categories
-                else bin_column(values, weight, most, wishes.get(j))
-                for j, values in enumerate(column_values(matrix))
+                replace(column, share=share[: column.size], low=table.ends[0], high=table.ends[1])
+                if isinstance(column, ColumnBins) and table.ends is not None
+                else column
+                for column, table, share in zip(made.columns, tables, sums, strict=True)
             ]
         )
 
@@ -196,22 +231,39 @@ class Bins:
             out[k] = pair.codes(out[pair.first], out[pair.second])
         return out
 
+    def rows(self, matrix: Any) -> BinnedMatrix | CodedShards:
+        """The rows as codes, where they are."""
+        if in_shards(matrix):
+            return CodedShards.of(matrix, self, self.books)
+        return self.encoded(matrix)
+
     def encoded(self, matrix: Any) -> BinnedMatrix:
         """A matrix as codes, one byte per entry."""
         return BinnedMatrix(pack(self.codes(matrix)), self.books)
 
-    def expanded(self, matrix: Any) -> Any:
-        """The matrix with a column of zeros and ones for each level of its categories."""
-        if not any(isinstance(column, LevelBins) for column in self.columns):
-            return matrix
-        return np.column_stack(
-            [
-                column.codes(values)[:, None] == np.arange(1, column.size)
-                if isinstance(column, LevelBins)
-                else values
-                for column, values in zip(self.columns, column_values(matrix), strict=True)
-            ]
-        )
+    def expanded(self, train: Any, test: Any) -> tuple[Any, Any]:
+        """Two matrices with a column of zeros and ones for each frequent level of categories."""
+        if all(type(column) is ColumnBins for column in self.columns):
+            return train, test
+        sides: tuple[list[Array], list[Array]] = ([], [])
+        pairs = zip(column_values(train), column_values(test), strict=True)
+        for column, both in zip(self.columns, pairs, strict=True):
+            plain = type(column) is ColumnBins
+            levels = column if isinstance(column, LevelBins) or plain else bin_levels(both[0], None)
+            for side, values in zip(sides, both, strict=True):
+                codes = values[:, None]
+                side.append(
+                    codes if plain else levels.codes(values)[:, None] == np.arange(1, levels.size)
+                )
+        return np.hstack(sides[0]), np.hstack(sides[1])
+
+    def fingerprint(self) -> str:
+        """A checksum of all that decides which code a value gets."""
+        digest = sha256()
+        for column in self.columns:
+            kept = column.values if isinstance(column, LevelBins) else column.cuts
+            digest.update(f"{type(column).__name__} {kept.size} ".encode() + kept.tobytes())
+        return digest.hexdigest()
 
     def tables(self, coef: FloatArray) -> list[FloatArray]:
         """What each code of each column and pair adds to the score: an array per part."""
@@ -232,23 +284,35 @@ class Bins:
 
     def scores(self, matrix: Any, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         """Scores of every row for every weight vector, shape (n, k)."""
+        if in_shards(matrix):
+            question = ScoreQuestion(self, coef, intercept)
+            return np.concatenate(matrix.holder.ask("answer", question, None, None))
         codes = self.codes(matrix)
-        out = np.tile(intercept, (matrix.shape[0], 1)).astype(np.float64)
+        out = np.zeros((matrix.shape[0], len(coef)))
         for k, one in enumerate(coef):
             for line, table in zip(codes, self.tables(one), strict=True):
                 out[:, k] += table[line]
-        return out
+        return out + intercept  # last, after the sums that are exact
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreQuestion:
+    """The scores of rows in shards, which their workers find out."""
+
+    bins: Bins
+    coef: FloatArray
+    intercept: FloatArray
+
+    def answer(self, matrix: Any, rows: None, weight: None) -> FloatArray:
+        """Scores of the rows of one shard."""
+        return self.bins.scores(matrix, self.coef, self.intercept)
 
 
 def read_values(X: Any, n_columns: int | None = None, names: Sequence[str] | None = None) -> Any:
     """A matrix whose entries are numbers or missing; infinity is refused."""
     matrix = as_matrix(X, finite=False)
-    if in_shards(matrix):
-        raise DataError(
-            "rows in memory to make bins of",
-            got="shards",
-            todo="Pass an array or a table, or train a linear model.",
-        )
+    if in_shards(matrix):  # their values are checked when bins are made of them
+        return matrix
     largest = largest_size(matrix)
     if largest > LARGEST:
         raise DataError(

@@ -193,7 +193,8 @@ def bin_column(
         here = (distinct[ends] <= at) & (at < distinct[ends + 1])
         cuts[here] = at
     middle = float(share @ centre / share.sum())
-    scale = float(np.sqrt(share @ (centre - middle) ** 2 / share.sum())) if size > 1 else 1.0
+    most = float(np.abs(centre - middle).max()) if size > 1 else 1.0  # squares may underflow
+    scale = most * float(np.sqrt(share @ ((centre - middle) / most) ** 2 / share.sum())) or 1.0
     line = (centre - middle) / scale
     # Bins group the fine codes; with two values a line says all there is, and no jump is needed.
     bin_of: Array = np.zeros(size)
@@ -327,13 +328,20 @@ class LevelBins:
 
 
 def bin_levels(
-    values: Array, weight: FloatArray | None, labels: Sequence[Any] | None = None
+    values: Array,
+    weight: FloatArray | None,
+    labels: Sequence[Any] | None = None,
+    rows: FloatArray | None = None,
 ) -> LevelBins:
-    """Codes of a category: of its most frequent levels with at least `ROWS_PER_LEVEL` rows."""
+    """Codes of a category: of its most frequent levels with at least `ROWS_PER_LEVEL` rows.
+
+    ``rows`` are the numbers of rows that the values stand for, by default one each.
+    """
     values = np.asarray(values, dtype=np.float64)
     mass = np.ones(values.size) if weight is None else weight
     there = ~np.isnan(values) & (mass > 0.0)
-    distinct, slot, count = np.unique(values[there], return_inverse=True, return_counts=True)
+    distinct, slot = np.unique(values[there], return_inverse=True)
+    count = np.bincount(slot, None if rows is None else rows[there], minlength=distinct.size)
     kept = np.flatnonzero(count >= ROWS_PER_LEVEL)
     if kept.size > MAX_VALUE_CODES:
         kept = np.sort(kept[np.argsort(-count[kept], kind="stable")[:MAX_VALUE_CODES]])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from auctor.additive.bins import PairBins
 from auctor.additive.columns import ColumnBins, LevelBins
+from auctor.additive.directed import moves_back
+from auctor.additive.means import MeanBins
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, Target
@@ -17,36 +19,6 @@ from auctor.fit.registry import resolve_loss
 
 #: A fitted additive model.
 CurveModel = AdditiveModel | AdditiveRegressionModel
-
-
-class Edit(NamedTuple):
-    """A change of one term of a model, and the metric before and after it.
-
-    Parameters
-    ----------
-    term : str
-        Name of the column or pair.
-    moved : float
-        Mean absolute change of the scores of the training rows.
-    before, after : float, optional
-        The metric of the rows passed to `edit`, greater is better.
-    """
-
-    term: str
-    moved: float
-    before: float | None = None
-    after: float | None = None
-
-    @property
-    def cost(self) -> float | None:
-        """Decrease of the metric, if it was measured."""
-        return None if self.before is None or self.after is None else self.before - self.after
-
-    def __str__(self) -> str:
-        text = f"{self.term}: scores move by {self.moved:.4g} on average"
-        if self.before is None or self.after is None:
-            return text + "; pass X and y to see what it costs"
-        return text + f"; metric {self.before:.6g} before, {self.after:.6g} after"
 
 
 def term_number(names: Sequence[str], term: Any, n_columns: int) -> int:
@@ -101,15 +73,14 @@ def edited(
         new = _with_values(part, old, values)
     if not np.isfinite(new).all():
         raise DataError("finite values", got="NaN or infinity", todo="Pass numbers.")
-    sign = model.signs[term] if term < model.signs.size else 0
-    if sign and (sign * np.diff(new[1:]) < 0.0).any():
+    coef = model.coef.copy()
+    coef[k, a:b] = new
+    if moves_back(model.bins, model.bins.tables(coef[k]), int(model.sign) * model.signs):
         raise DataError(
             "values in the direction of a monotone column",
             got="some against it",
-            todo="Pass values that rise, or fall, as the column does.",
+            todo="Pass values with which the column rises, or falls, in its direction.",
         )
-    coef = model.coef.copy()
-    coef[k, a:b] = new
     error = None if model.error is None else model.error.copy()
     if error is not None:  # what a person has set has no standard error
         error[k, a:b][new != old] = 0.0
@@ -118,7 +89,7 @@ def edited(
 
 def _flattened(part: Any, old: FloatArray, flat: tuple[float, float]) -> FloatArray:
     """A curve whose bins that reach into a range have their weighted mean."""
-    if not isinstance(part, ColumnBins):
+    if not isinstance(part, ColumnBins) or isinstance(part, MeanBins):
         raise DataError("a column of numbers for flat", got="another term", todo="Pass values.")
     low, high = flat
     if not low < high:

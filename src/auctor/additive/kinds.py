@@ -13,13 +13,17 @@ from auctor.additive.parameters import (
     check_additive_regressor,
 )
 from auctor.additive.train import TrainedCurves, train_additive, train_additive_regressor
-from auctor.core.errors import Option, ParameterError
 from auctor.core.types import Target
 from auctor.fit.linear import classifier_result, named, unconverged
-from auctor.fit.options import FitOptions
-from auctor.fit.result import ClassifierResult, FitResult, RegressorResult, StrengthChoice
+from auctor.fit.result import (
+    ClassifierResult,
+    FitOptions,
+    FitResult,
+    RegressorResult,
+    StrengthChoice,
+)
 from auctor.fit.targets import Rows
-from auctor.fit.train_model import ModelKind, P
+from auctor.fit.train_model import ModelKind
 
 
 def _additive(params: AdditiveParameters, rows: Rows, options: FitOptions) -> ClassifierResult:
@@ -34,6 +38,9 @@ def _additive(params: AdditiveParameters, rows: Rows, options: FitOptions) -> Cl
         odds_slope=curves.odds_slope,
         oof=curves.oof,
         measured=curves.measured,
+        interrupted=curves.interrupted,
+        fold_scores=curves.fold_scores,
+        choice=options.choice,
     )
 
 
@@ -53,6 +60,7 @@ def _additive_regression(
         strength=curves.strength,
         oof=curves.oof,
         measured=curves.measured,
+        interrupted=curves.interrupted,
     )
 
 
@@ -68,18 +76,6 @@ class CurveKind(ModelKind):
     """A kind of additive model: its columns are binned, which needs no scaling."""
 
     keeps_missing = True
-
-    def scaled(self, given: P, scale: bool | None) -> P:
-        """The parameters themselves; refuses to standardise columns."""
-        if scale:
-            raise ParameterError(
-                "columns that are not standardised for an additive model, whose bins do not "
-                "depend on the scale",
-                got="standardise",
-                todo="Drop {option}.",
-                option=Option("standardise", bare=True),
-            )
-        return given
 
     def read_rows(self, X: Any) -> Any:
         """Rows as a matrix in which values may be missing."""

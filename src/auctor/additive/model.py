@@ -9,13 +9,48 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins, read_values
+from auctor.additive.reasons import additive_reasons
 from auctor.additive.text import coded
 from auctor.core.errors import speaks
-from auctor.core.types import Array, FloatArray, IntArray
+from auctor.core.types import FloatArray, IntArray
 from auctor.fit.model import LinearModel, RegressionModel
+from auctor.fit.reasons import Reasons
 
 #: Half width of a band of 95 %, in standard errors.
 BAND = 1.96
+#: The kinds of additive models.
+CURVES, PAIRS = "curves", "curves with pairs"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of one term of a model, and the metric before and after it.
+
+    Parameters
+    ----------
+    term : str
+        Name of the column or pair.
+    moved : float
+        Mean absolute change of the scores of the training rows.
+    before, after : float, optional
+        The metric of the rows passed to `edit`, greater is better.
+    """
+
+    term: str
+    moved: float
+    before: float | None = None
+    after: float | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """Decrease of the metric, if it was measured."""
+        return None if self.before is None or self.after is None else self.before - self.after
+
+    def __str__(self) -> str:
+        text = f"{self.term}: scores move by {self.moved:.4g} on average"
+        if self.before is None or self.after is None:
+            return text + "; pass X and y to see what it costs"
+        return text + f"; metric {self.before:.6g} before, {self.after:.6g} after"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,12 +65,15 @@ class Curves:
         Direction of every column: 1 rising, -1 falling, 0 free.
     error : array, optional
         Standard errors of the coefficients, from the members of the model.
+    edits : tuple of Edit
+        Changes by hand since the fit, in their order.
     """
 
     coef: FloatArray
     bins: Bins
     signs: IntArray
     error: FloatArray | None = None
+    edits: tuple[Edit, ...] = ()
 
     def bands(self, k: int = 0) -> dict[int, FloatArray] | None:
         """The curves less and plus `BAND` standard errors, (2, codes), by the number of the column.
@@ -70,6 +108,11 @@ class AdditiveModel(Curves, LinearModel):
     """
 
     @property
+    def kind(self) -> str:
+        """The kind of model: "curves" or "curves with pairs"."""
+        return PAIRS if self.bins.pairs else CURVES
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.bins.columns)
@@ -82,8 +125,14 @@ class AdditiveModel(Curves, LinearModel):
     @speaks
     def scores(self, X: Any) -> FloatArray:
         """Sums of the curves at the rows of X, shape (n, k)."""
-        matrix = read_values(coded(X, self.bins), self.n_features, self.feature_names)
-        return self.bins.scores(matrix, self.coef, self.intercept)
+        return self.bins.scores(self.matrix_of(X), self.coef, self.intercept)
+
+    def matrix_of(self, X: Any) -> Any:
+        """The matrix of X; raises unless its columns are those of the fit."""
+        return read_values(coded(X, self.bins), self.n_features, self.feature_names)
+
+    def _parts(self, matrix: Any, how: tuple[Any, ...]) -> Reasons:
+        return _reasons(self, matrix, how)
 
     @speaks
     def explained(self, X: Any) -> FloatArray:
@@ -103,8 +152,14 @@ class AdditiveRegressionModel(Curves, RegressionModel):
     @speaks
     def scores(self, X: Any) -> FloatArray:
         """Sums of the curves at the rows of X, shape (n, 1)."""
-        matrix = read_values(coded(X, self.bins), self.n_features, self.feature_names)
-        return self.bins.scores(matrix, self.coef, self.intercept)
+        return self.bins.scores(self.matrix_of(X), self.coef, self.intercept)
+
+    def matrix_of(self, X: Any) -> Any:
+        """The matrix of X; raises unless its columns are those of the fit."""
+        return read_values(coded(X, self.bins), self.n_features, self.feature_names)
+
+    def _parts(self, matrix: Any, how: tuple[Any, ...]) -> Reasons:
+        return _reasons(self, matrix, how)
 
     @speaks
     def explained(self, X: Any) -> FloatArray:
@@ -112,9 +167,21 @@ class AdditiveRegressionModel(Curves, RegressionModel):
         return _explained(self, X)
 
 
+def _reasons(
+    model: AdditiveModel | AdditiveRegressionModel, matrix: Any, how: tuple[Any, ...]
+) -> Reasons:
+    names, kinds = model.feature_names, []
+    if model.schema is not None:
+        names = tuple(name for one in model.table_columns for name in one.features)
+        kinds = [one.kind for one in model.table_columns for _ in one.features]
+    coef, intercept = model.sign * model.coef[0], model.sign * float(model.intercept[0])
+    return additive_reasons(
+        matrix, model.bins, coef, intercept, model.part_names(names), kinds, *how
+    )
+
+
 def _explained(model: AdditiveModel | AdditiveRegressionModel, X: Any) -> FloatArray:
-    matrix = read_values(coded(X, model.bins), model.n_features, model.feature_names)
-    codes = model.bins.codes(matrix)
+    codes = model.bins.codes(model.matrix_of(X))
     parts = [
         np.column_stack(
             [table[line] for table, line in zip(model.bins.tables(one), codes, strict=True)]
@@ -134,8 +201,3 @@ def with_curves(
     named = {one.name: getattr(linear, one.name) for one in fields(linear)}
     kind = AdditiveModel if isinstance(linear, LinearModel) else AdditiveRegressionModel
     return kind(bins=bins, signs=signs, error=error, **named)
-
-
-def curve_of(model: AdditiveModel | AdditiveRegressionModel, column: int, k: int = 0) -> Array:
-    """What every code of a column adds to the score, minus the mean over the training rows."""
-    return model.bins.tables(model.coef[k])[column]

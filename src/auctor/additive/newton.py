@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,15 +11,15 @@ import numpy as np
 from auctor.core.linalg import floored
 from auctor.core.types import FloatArray, IntArray, SeparableSpec
 from auctor.data import Binned
+from auctor.data.coded import CodedShards
 from auctor.kernels.descent.coordinate import descend_matrix
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, spec_of
 from auctor.solvers.line_search import composite, polishes, violations
 from auctor.solvers.smooth.conjugate import conjugate_gradient
 from auctor.solvers.sparse.proximal import feasible, first_proximal_step, first_step
-from auctor.solvers.specs import spec_of
 
 #: Residual of the conjugate gradients, relative to its start.
 RESIDUAL = 0.05
@@ -26,6 +27,8 @@ RESIDUAL = 0.05
 PRODUCTS = 100
 #: Rounds of both blocks per step, at most.
 ROUNDS = 6
+#: Times that a step is halved whose end at the bounds does not lower the model.
+HALVINGS = 10
 #: A round ends a step if it moves the model by less than this share of its decrease.
 SMALL = 0.01
 #: Sweeps of coordinate descent over the leading block, per round.
@@ -78,7 +81,7 @@ class BlockNewton:
 
     Parameters
     ----------
-    leading : Binned, optional
+    leading : Binned or CodedShards, optional
         The columns of the leading parameters, which come first; without, all have a ridge alone.
 
     References
@@ -86,7 +89,7 @@ class BlockNewton:
     Lee, Sun, Saunders, Proximal Newton-type methods for minimizing composite functions, 2014.
     """
 
-    leading: Binned | None = None
+    leading: Binned | CodedShards | None = None
 
     needs = Need.SMOOTH_LOSS | Need.LOW_RANK_CURVATURE | Need.SEPARABLE_PENALTY
 
@@ -99,11 +102,11 @@ class BlockNewton:
         point, spec = state.point, spec_of(problem, intercept=True)
         hessian = problem.hessian(point)
         block = self._block(problem, point, spec, state.block)
-        direction = self._direction(problem, point, hessian, block, spec)
-        new = None
-        if direction.any():
-            change = problem.score_change(direction)
-            new = composite(problem, point, direction, change, sigma=0.01)
+        new = self._newton_point(problem, point, hessian, block, spec)
+        if new is None and block is not None and block is state.block:
+            # Its Gram matrix is of an earlier point, and may hold too little curvature.
+            block = self._block(problem, point, spec, None)
+            new = self._newton_point(problem, point, hessian, block, spec)
         length = state.length
         if new is None:
             step = first_proximal_step(point, length or first_step(problem, point))
@@ -111,6 +114,21 @@ class BlockNewton:
                 return replace(state, block=block, stalled=True)
             length, new = 2.0 * step[0], step[1]
         return BlockState(problem.with_best_intercept(new), length, block)
+
+    def _newton_point(
+        self,
+        problem: Problem,
+        point: Point,
+        hessian: Hessian,
+        block: Block | None,
+        spec: SeparableSpec,
+    ) -> Point | None:
+        """The end of a line search to the minimiser of the model; ``None`` if it fails."""
+        direction = self._direction(problem, point, hessian, block, spec)
+        if not direction.any():
+            return None
+        change = problem.score_change(direction)
+        return composite(problem, point, direction, change, sigma=0.01)
 
     def _block(
         self, problem: Problem, point: Point, spec: SeparableSpec, block: Block | None
@@ -154,9 +172,14 @@ class BlockNewton:
         d = 0 if self.leading is None else self.leading.n_columns
         ridge = problem.ridge
         inverse = 1.0 / floored(hessian.diagonal())
-        inverse[:d] = 0.0
-        where = (inverse > 0.0).astype(np.float64)
+        # Bounds go with parts that are not centred, such as monotone maps: curves that are not 0
+        # move with the maps, and keep their signs.
+        joint = bool(np.isfinite(spec.lower).any())
+        where = np.ones_like(point.w)
+        where[:d] = 0.0
         direction, pulled = np.zeros_like(point.w), np.zeros_like(point.w)
+        low, high = spec.lower - point.w, spec.upper - point.w
+        low[:d], high[:d] = -np.inf, np.inf
         decrease = 0.0
         for turn in range(ROUNDS):
             before = direction
@@ -164,21 +187,29 @@ class BlockNewton:
             if block is not None:
                 direction = _descended(problem, point, direction, pulled, block, spec)
                 pulled = hessian.matvec(direction)
-            # all others: conjugate gradients
+            # all others: conjugate gradients for those that no bound holds
+            held = False
             if where.any():
                 slope = point.gradient + ridge * point.w + pulled
-                direction = (
-                    direction
-                    + conjugate_gradient(
-                        lambda v: where * hessian.matvec(v),
-                        -where * slope,
-                        precondition=lambda v: inverse * v,
-                        rtol=RESIDUAL,
-                        max_iter=PRODUCTS,
-                    ).x
+                if joint:
+                    sign = np.sign(point.w + direction)[:d]
+                    where[:d] = sign != 0.0
+                    slope[:d] += sign * spec.l1[:d]
+                    low[:d] = np.where(sign > 0.0, 0.0, spec.lower[:d]) - point.w[:d]
+                    high[:d] = np.where(sign < 0.0, 0.0, spec.upper[:d]) - point.w[:d]
+                out = ((direction <= low) & (slope > 0.0)) | ((direction >= high) & (slope < 0.0))
+                free = where * ~out
+                step = conjugate_gradient(
+                    partial(_product, hessian, free),
+                    -free * slope,
+                    precondition=lambda v: inverse * v,
+                    rtol=RESIDUAL,
+                    max_iter=PRODUCTS,
+                ).x
+                direction, pulled, held = _within(
+                    hessian, direction, pulled, slope, step, (low, high)
                 )
-                pulled = hessian.matvec(direction)
-            if block is None or not where.any():
+            if not held and (block is None or not where.any()):
                 break
             # the change of the model by this turn, in its own norm
             moved = direction - before
@@ -187,6 +218,37 @@ class BlockNewton:
             if gain <= SMALL * decrease and turn:
                 break
         return direction
+
+
+def _product(hessian: Hessian, free: FloatArray, v: FloatArray) -> FloatArray:
+    """The Hessian times a vector, in the free parameters."""
+    return free * hessian.matvec(v)
+
+
+def _within(
+    hessian: Hessian,
+    direction: FloatArray,
+    pulled: FloatArray,
+    slope: FloatArray,
+    step: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray, bool]:
+    """A step within bounds, halved until the quadratic model falls, and whether one binds.
+
+    Returns the direction and its product with the Hessian, too.
+    """
+    for _ in range(HALVINGS):
+        whole = direction + step
+        new = whole.clip(*bounds)
+        binds = bool((new != whole).any())
+        if not binds:
+            return new, hessian.matvec(new), False
+        moved = new - direction
+        pull = hessian.matvec(moved)
+        if float(slope @ moved + 0.5 * moved @ pull) < 0.0:
+            return new, pulled + pull, True
+        step = 0.5 * step
+    return direction, pulled, False
 
 
 def _descended(

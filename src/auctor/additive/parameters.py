@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
@@ -13,6 +13,7 @@ import numpy as np
 
 from auctor.additive.bins import Bins
 from auctor.additive.columns import MAX_VALUE_CODES, ColumnBins, Wish
+from auctor.additive.means import MeanBins
 from auctor.additive.members import PairRule
 from auctor.core.checks import check_choice, check_int, check_real, meant
 from auctor.core.errors import Option, ParameterError
@@ -27,6 +28,7 @@ from auctor.fit.parameters import (
     check_classifier,
     check_regressor,
 )
+from auctor.fit.surrogate import BEST
 from auctor.penalties import BoundedElasticNet, GroupL2, SignedGroupL2
 
 #: Names of the penalties on curves.
@@ -105,6 +107,8 @@ def check_curves(given: CurveParameters) -> None:
 def check_additive(given: AdditiveParameters) -> None:
     """Raise for invalid parameters of an additive classifier."""
     check_curves(given)
+    if given.surrogate == BEST:
+        given = replace(given, surrogate="auto")
     check_classifier(linear_parameters(ClassifierParameters, given, "l2", _number(given)))
     if given.surrogate == EXACT:
         raise ParameterError(
@@ -275,51 +279,63 @@ def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatA
 def pair_rule(
     given: CurveParameters, bins: Bins, signs: IntArray, names: Sequence[str] | None
 ) -> PairRule:
-    """Which pairs a fit may have, from ``interactions`` and ``exclude``.
-
-    Columns of a fixed direction stay out, so that what they add never moves the other way.
-    """
+    """Which pairs a fit may have, from ``interactions`` and ``exclude``; shapes stay out."""
     shaped = np.array([not column.simple for column in bins.columns])
-    free = np.flatnonzero((signs == 0) & ~shaped)
-    excluded = read_pairs("exclude", given.exclude or (), names, len(bins.columns))
+    free = np.flatnonzero(~shaped)
+    barred = () if given.exclude is None else given.exclude
+    excluded = read_pairs("exclude", barred, names, len(bins.columns))
     wanted = given.interactions
     if isinstance(wanted, str):
-        return PairRule(free, excluded=excluded)
+        return PairRule(free, signs, excluded=excluded)
     if isinstance(wanted, Integral):
-        return PairRule(free, int(wanted), excluded=excluded)
+        return PairRule(free, signs, int(wanted), excluded=excluded)
     pairs = read_pairs("interactions", wanted, names, len(bins.columns))
-    forced = sorted({(min(pair), max(pair)) for pair in pairs})
+    forced = sorted(set(pairs))
+    both = [pair for pair in forced if pair in excluded]
+    if both:
+        raise ParameterError(
+            "pairs in {option} or in {option2}, not in both",
+            got=repr(both[0] if names is None else tuple(names[j] for j in both[0])),
+            todo="Drop it from one of the two.",
+            option=("interactions", "exclude"),
+        )
     for pair in forced:
-        fixed = [j for j in pair if signs[j] or shaped[j]]
+        fixed = [j for j in pair if shaped[j]]
         if fixed:
             column = names[fixed[0]] if names is not None else fixed[0]
-            what = "monotone" if signs[fixed[0]] else "shape"
+            if isinstance(bins.columns[fixed[0]], MeanBins):
+                raise ParameterError(
+                    f"pairs of columns with at most {MAX_VALUE_CODES} levels in {{option}}",
+                    got=repr(column),
+                    todo="Drop it from {option}.",
+                    option=Option("interactions", bare=True),
+                )
             raise ParameterError(
-                "pairs of columns that vary, without a direction or a shape, in {option}",
+                "pairs of columns that vary, without a shape, in {option}",
                 got=repr(column),
                 todo="Drop it from {option}, or from {option2}.",
-                option=(Option("interactions", bare=True), Option(what, bare=True)),
+                option=(Option("interactions", bare=True), Option("shape", bare=True)),
             )
     array = np.array(forced, dtype=np.int64).reshape(-1, 2)
-    return PairRule(free, forced=array, excluded=excluded)
+    return PairRule(free, signs, forced=array, excluded=excluded)
 
 
 def read_pairs(
     what: str, pairs: Any, names: Sequence[str] | None, n_columns: int
 ) -> list[tuple[int, int]]:
-    """Pairs of two different columns, by number."""
+    """Pairs of two different columns, by number, in increasing order."""
     out = []
-    for pair in pairs:
-        two = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else [pair]
+    for pair in pairs if isinstance(pairs, Iterable) and not isinstance(pairs, str) else [pairs]:
+        two = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
         numbers = [column_number(what, key, names, n_columns) for key in two]
-        if len(set(numbers)) != 2 or len(numbers) != 2:
+        if len(numbers) != 2 or numbers[0] == numbers[1]:
             raise ParameterError(
                 "{option} to be pairs of two different columns",
                 got=repr(pair),
                 todo='Pass something like [("age", "income")].',
                 option=what,
             )
-        out.append((numbers[0], numbers[1]))
+        out.append((min(numbers), max(numbers)))
     return out
 
 
@@ -332,6 +348,13 @@ def read_categories(
         if wanted not in (None, "auto"):
             check_choice("categorical", wanted, ("auto",))
         return {}
+    if not isinstance(wanted, Iterable):
+        raise ParameterError(
+            '{option} to be "auto" or a list of columns',
+            got=repr(wanted),
+            todo="Pass one of these.",
+            option="categorical",
+        )
     labels = wanted if isinstance(wanted, Mapping) else dict.fromkeys(wanted)
     return {
         column_number("categorical", key, names, matrix.shape[1]): labels[key] for key in labels
@@ -375,11 +398,7 @@ def read_wishes(
             "columns of numbers in {option} and {option2}",
             got=f"column {both[0] if names is None else names[both[0]]!r}, a category",
             todo="Drop it from {option3}, or from these.",
-            option=(
-                "shape",
-                "cuts",
-                Option("categorical", bare=True),
-            ),
+            option=("shape", "cuts", Option("categorical", bare=True)),
         )
     return wishes
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from auctor.additive.bins import Bins
 from auctor.additive.columns import MISSING, ColumnBins, LevelBins
+from auctor.additive.directed import centred_apart
 from auctor.core.types import FloatArray
 
 #: Passes of centring rows and columns of a map, at most.
 PASSES = 200
+#: Binary places of coefficients with monotone maps: three to spare, so that sums are exact.
+PLACES = 50
 #: Change of a map by a pass, relative to its size, at which it counts as centred.
 CENTRED = 1e-15
 
@@ -30,21 +34,34 @@ def purified(bins: Bins, tables: Sequence[FloatArray]) -> tuple[FloatArray, floa
 
     Rows and columns of a map have mean 0 over the training rows: what one column alone explains is
     moved to its curve. Curves have mean 0. Scores do not change. Codes that no training row had,
-    such as that of missing values, add 0: as much as the mean row.
+    such as that of missing values, add 0: as much as the mean row. Maps of monotone columns are
+    centred by `centred_apart`, so that their curves are monotone, too.
+
+    With such maps all numbers are multiples of a power of 2, hardly above their rounding errors:
+    sums of them are exact, and move in the directions of columns.
     """
-    curves = [table.copy() for table in tables[: len(bins.columns)]]
+    total = sum(float(np.abs(table).max(initial=0.0)) for table in tables)
+    directed = any(any(pair.signs) for pair in bins.pairs) and total > 0.0
+    unit = 2.0 ** (np.ceil(np.log2(total)) - PLACES) if directed else 0.0
+
+    def whole(numbers: Any) -> Any:
+        return np.rint(numbers / unit) * unit if unit else numbers * 1.0
+
+    curves = [whole(table) for table in tables[: len(bins.columns)]]
     maps = []
     for pair, table in zip(bins.pairs, tables[len(bins.columns) :], strict=True):
-        cells, rows, columns, offset = centred(
-            table.reshape(pair.shape), pair.share.reshape(pair.shape)
-        )
+        given, share = whole(table).reshape(pair.shape), pair.share.reshape(pair.shape)
+        parts = centred_apart(given, share) if any(pair.signs) else centred(given, share)[1:]
+        rows, columns, offset = map(whole, parts)
+        seen = np.outer(share.any(axis=1), share.any(axis=0))
+        cells = np.where(seen, given - rows[:, None] - columns - offset, 0.0)
         curves[pair.first] += rows[pair.levels[0]] + offset
         curves[pair.second] += columns[pair.levels[1]]
         maps.append(cells.ravel())
     offset = 0.0
     for column, curve in zip(bins.columns, curves, strict=True):
         anchor = column.flat_code if isinstance(column, ColumnBins) else None
-        mean = float(column.share @ curve) if anchor is None else float(curve[anchor])
+        mean = whole(float(column.share @ curve)) if anchor is None else float(curve[anchor])
         curve -= mean
         offset += mean
         curve[_unseen(column)] = 0.0
@@ -114,15 +131,16 @@ def averaged(
     A member leaves out one of m folds. The standard error of the mean is that of the jackknife,
     ``(m - 1) / m`` times the sum of the squared deviations. ``None`` for one member.
     """
-    every, offsets = [], []
-    for coef, intercept in zip(coefs, intercepts, strict=True):
-        parts = [purified(bins, raw_tables(bins, theta)) for theta in coef]
-        every.append(np.array([part[0] for part in parts]))
-        offsets.append(intercept + np.array([part[1] for part in parts]))
-    stack = np.array(every)
-    mean: FloatArray = stack.mean(axis=0)
-    error = None
-    if len(coefs) > 1:
-        m = len(coefs)
+    every = [[raw_tables(bins, theta) for theta in coef] for coef in coefs]
+    # The mean comes first: the mean of tables that rise rises, whatever the rounding.
+    middle = [
+        purified(bins, [np.mean(one, axis=0) for one in zip(*tables, strict=True)])
+        for tables in zip(*every, strict=True)
+    ]
+    mean: FloatArray = np.array([coef for coef, _ in middle])
+    offset = np.mean(intercepts, axis=0) + [moved for _, moved in middle]
+    error, m = None, len(coefs)
+    if m > 1:
+        stack = np.array([[purified(bins, one)[0] for one in tables] for tables in every])
         error = np.sqrt((m - 1.0) / m * ((stack - mean) ** 2).sum(axis=0))
-    return mean, np.mean(offsets, axis=0), error
+    return mean, offset, error

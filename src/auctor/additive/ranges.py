@@ -29,6 +29,16 @@ class Interval(NamedTuple):
             return f"above {self.low:.6g}"
         return f"above {self.low:.6g}, up to {self.high:.6g}"
 
+    def short(self) -> str:
+        """The range as text for a narrow column, such as "(1, 2]"."""
+        if self.missing or (math.isinf(self.low) and math.isinf(self.high)):
+            return self.text()
+        if math.isinf(self.low):
+            return f"<= {self.high:.6g}"
+        if math.isinf(self.high):
+            return f"> {self.low:.6g}"
+        return f"({self.low:.6g}, {self.high:.6g}]"
+
     def holds(self, values: FloatArray) -> Array:
         """Which values are in the range."""
         if self.missing:
@@ -65,6 +75,10 @@ class LevelSet(NamedTuple):
     missing: bool = False
 
     def text(self) -> str:
+        """The levels as text."""
+        return self.shown
+
+    def short(self) -> str:
         """The levels as text."""
         return self.shown
 

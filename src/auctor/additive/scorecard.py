@@ -7,14 +7,16 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from auctor.additive.bins import Bins, PairBins
-from auctor.additive.columns import MISSING, ColumnBins, LevelBins
+from auctor.additive.card_rows import CardRow, cross_table, part_rows
+from auctor.additive.cross import CrossTable, markdown
+from auctor.additive.directed import told_apart
 from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
-from auctor.additive.ranges import MISSING_VALUES, Interval, LevelSet, sql_name
+from auctor.additive.ranges import Interval, LevelSet, sql_name
 from auctor.additive.rounding import RoundingJudge, best_shift, judged_shifts
 from auctor.core.checks import check_real
 from auctor.core.errors import DataError, speaks_as
@@ -23,22 +25,8 @@ from auctor.core.types import FloatArray
 from auctor.data.matrices import column_values
 from auctor.fit.targets import sign_of
 
-
-class CardRow(NamedTuple):
-    """A line of a scorecard: the points for values of one column, or of two, in given ranges."""
-
-    columns: tuple[str, ...]
-    ranges: tuple[Interval | LevelSet, ...]
-    points: float
-
-    @property
-    def column(self) -> str:
-        """Name of the column, or of the pair."""
-        return " x ".join(self.columns)
-
-    def text(self) -> str:
-        """The ranges as text."""
-        return "; ".join(interval.text() for interval in self.ranges)
+#: Points up to which whole numbers are exact.
+LARGEST_POINTS = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +49,8 @@ class Scorecard:
         Points per unit of the decision value; negative where the positive class is the first.
     metric : (float, float), optional
         The metric of the model's scores and of the points, on rows passed by the user.
+    maps : list of CrossTable
+        The points of pairs of columns as cross tables.
 
     Examples
     --------
@@ -82,6 +72,7 @@ class Scorecard:
     largest_error: float
     factor: float = 1.0
     metric: tuple[float, float] | None = None
+    maps: list[CrossTable] = field(default_factory=list, repr=False)
 
     @property
     def metric_loss(self) -> float | None:
@@ -93,7 +84,11 @@ class Scorecard:
         rows = [
             row._replace(columns=tuple(map(names.__getitem__, row.columns))) for row in self.rows
         ]
-        return replace(self, rows=rows)
+        maps = [
+            one._replace(columns=(names[one.columns[0]], names[one.columns[1]]))
+            for one in self.maps
+        ]
+        return replace(self, rows=rows, maps=maps)
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary per line of the table, the start first."""
@@ -103,28 +98,28 @@ class Scorecard:
         ]
         return lines
 
+    def _single(self) -> list[list[str]]:
+        """The start and the lines of single columns: column, range and points as text."""
+        lines = [["(start)", "", str(self.start)]]
+        singles = (row for row in self.rows if len(row.columns) == 1)
+        return lines + [[row.column, row.text(), str(row.points)] for row in singles]
+
     def __str__(self) -> str:
-        lines = [{name: str(line[name]) for name in line} for line in self.records()]
-        wide = {name: max(len(line[name]) for line in lines) for name in lines[0]}
-        return "\n".join(
-            "  ".join(
-                (
-                    line["column"].ljust(wide["column"]),
-                    line["range"].ljust(wide["range"]),
-                    line["points"].rjust(wide["points"]),
-                )
-            )
-            for line in lines
-        )
+        lines = self._single()
+        wide = [max(len(line[k]) for line in lines) for k in range(3)]
+        texts = [
+            f"{line[0]:{wide[0]}}  {line[1]:{wide[1]}}  {line[2]:>{wide[2]}}" for line in lines
+        ]
+        return "\n".join(texts + [f"\n{one}" for one in self.maps])
 
     def to_dataframe(self) -> Any:
-        """The table as a pandas DataFrame."""
+        """All lines as a pandas DataFrame; `CrossTable.to_dataframe` has those of a pair."""
         import pandas as pd
 
         return pd.DataFrame(self.records())
 
     def to_csv(self) -> str:
-        """The table as comma-separated text."""
+        """All lines as comma-separated text."""
         out = io.StringIO()
         writer = csv.DictWriter(out, ["column", "range", "points"], lineterminator="\n")
         writer.writeheader()
@@ -132,9 +127,14 @@ class Scorecard:
         return out.getvalue()
 
     def to_html(self) -> str:
-        """The table as HTML, without styles."""
-        rows = ([str(value) for value in line.values()] for line in self.records())
-        return table(("Column", "Range", "Points"), rows)
+        """The lines of columns and the cross tables of pairs as HTML, without styles."""
+        columns = table(("Column", "Range", "Points"), self._single())
+        return columns + "".join(one.to_html() for one in self.maps)
+
+    def to_markdown(self) -> str:
+        """The lines of columns and the cross tables of pairs in Markdown."""
+        parts = [markdown([["column", "range", "points"], *self._single()])]
+        return "\n\n".join(parts + [one.to_markdown() for one in self.maps]) + "\n"
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -169,8 +169,12 @@ class Scorecard:
 
         ``columns`` maps columns that the database does not have to SQL expressions for them.
         """
+        return "\n  + ".join([repr(self.start), *self.sql_parts(columns).values()])
+
+    def sql_parts(self, columns: Mapping[str, str] | None = None) -> dict[tuple[str, ...], str]:
+        """The SQL expressions for the points of each column, and of each pair."""
         given = columns or {}
-        parts = [repr(self.start)]
+        parts = {}
         for group in self._groups():
             names = [given.get(column, sql_name(column)) for column in group[0].columns]
             cases = []
@@ -182,8 +186,8 @@ class Scorecard:
                     for interval, name in zip(row.ranges, names, strict=True)
                 ]
                 cases.append(f"WHEN {' AND '.join(tests)} THEN {row.points!r}")
-            parts.append("CASE " + " ".join(cases) + " ELSE 0 END")
-        return "\n  + ".join(parts)
+            parts[group[0].columns] = "CASE " + " ".join(cases) + " ELSE 0 END"
+        return parts
 
     def _groups(self) -> list[list[CardRow]]:
         """The lines of the card, grouped by their columns."""
@@ -254,8 +258,13 @@ def make_scorecard(
     factor *= sign_of(model.classes, model.positive)
     start, error = base + factor * float(model.intercept[0]), 0.0
     rows: list[CardRow] = []
-    exact = [factor * table for table in model.bins.tables(model.coef[0])]
+    tables = model.bins.tables(model.coef[0])
+    signs = int(model.sign) * model.signs
+    exact = [factor * table for table in told_apart(model.bins, tables, signs)]
     shifts = np.zeros(len(exact))
+    largest = max(abs(start), *(float(np.abs(points).max(initial=0.0)) for points in exact))
+    if rounded and not largest < LARGEST_POINTS:
+        raise DataError(f"points below 2^53 to round; got {largest:.3g}. Pass rounded=False.")
     # Shifts that round well, then better ones by the metric.
     if rounded:
         shifts[:] = [
@@ -265,18 +274,23 @@ def make_scorecard(
         if judge is not None:
             shifts = judged_shifts(exact, shifts, start, judge, base, factor)
     # Lines of the card; the start takes the shifts of the columns back.
+    maps = []
     for k in range(len(exact)):
         points = exact[k]
         if rounded:
             whole = np.round(points + shifts[k])
             error += float(np.abs(whole - points - shifts[k]).max(initial=0.0))
             start, points = start - shifts[k], whole
-        rows += _part_rows(model.bins, k, points, names)
+        rows += part_rows(model.bins, k, points, names)
+        part = model.bins.parts[k]
+        if isinstance(part, PairBins):
+            whole = points.astype(np.int64) if rounded else points
+            maps.append(cross_table(part, whole, model.bins.columns, names))
     if rounded:
         error += abs(round(start) - start)
         start = round(start)
         rows = [row._replace(points=round(row.points)) for row in rows]
-    return Scorecard(rows, start, points_to_double_odds, rounded, error, factor)
+    return Scorecard(rows, start, points_to_double_odds, rounded, error, factor, maps=maps)
 
 
 def score_table(
@@ -285,86 +299,5 @@ def score_table(
     """Score number k of a model, of the positive one of two classes, as a card of exact points."""
     sign = model.sign
     tables = model.bins.tables(sign * model.coef[k])
-    rows = [
-        row for j, table in enumerate(tables) for row in _part_rows(model.bins, j, table, names)
-    ]
+    rows = [row for j, table in enumerate(tables) for row in part_rows(model.bins, j, table, names)]
     return Scorecard(rows, sign * float(model.intercept[k]), math.log(2.0), False, 0.0)
-
-
-def _part_rows(bins: Bins, k: int, points: FloatArray, names: Sequence[str]) -> list[CardRow]:
-    """The lines of a column or pair."""
-    part = bins.parts[k]
-    if isinstance(part, PairBins):
-        return _pair_rows(part, points, bins.columns, names)
-    return _column_rows(part, points, names[k])
-
-
-def _column_rows(bins: ColumnBins | LevelBins, points: FloatArray, name: str) -> list[CardRow]:
-    """The lines of a column; neighbouring ranges with equal points are merged."""
-    if not np.ptp(points):
-        return [] if not points[0] else _flat(name, float(points[0]))
-    if isinstance(bins, LevelBins):
-        found: list[Interval | LevelSet] = [MISSING_VALUES]
-        found += [_level_set(bins, [code]) for code in range(1, bins.size)]
-        pairs = zip(found, points.tolist(), strict=True)
-        return [CardRow((name,), (levels,), adds) for levels, adds in pairs]
-    ends = np.append(bins.cuts, math.inf)
-    starts = np.append(-math.inf, bins.cuts)
-    rows = [CardRow((name,), (MISSING_VALUES,), float(points[MISSING]))]
-    for low, high, level in zip(starts, ends, points[1:], strict=True):
-        last = rows[-1]
-        before = last.ranges[0]
-        if len(rows) > 1 and last.points == level and isinstance(before, Interval):
-            rows[-1] = last._replace(ranges=(before._replace(high=float(high)),))
-        else:
-            rows.append(CardRow((name,), (Interval(float(low), float(high)),), float(level)))
-    return rows
-
-
-def _flat(name: str, points: float) -> list[CardRow]:
-    """The lines of a column whose values all have the same points."""
-    both = (MISSING_VALUES,), (Interval(-math.inf, math.inf),)
-    return [CardRow((name,), ranges, points) for ranges in both]
-
-
-def _pair_rows(
-    pair: PairBins,
-    points: FloatArray,
-    columns: Sequence[ColumnBins | LevelBins],
-    names: Sequence[str],
-) -> list[CardRow]:
-    """The lines of a pair: its cells whose points are not zero."""
-    sides = [
-        _levels(columns[j], level)
-        for j, level in zip((pair.first, pair.second), pair.levels, strict=True)
-    ]
-    both = names[pair.first], names[pair.second]
-    return [
-        CardRow(both, (one, two), float(points[a * pair.shape[1] + b]))
-        for a, one in enumerate(sides[0])
-        for b, two in enumerate(sides[1])
-        if points[a * pair.shape[1] + b]
-    ]
-
-
-def _levels(bins: ColumnBins | LevelBins, level: Any) -> list[Interval | LevelSet]:
-    """The range of each level of a column in a pair."""
-    found: list[Interval | LevelSet] = [MISSING_VALUES]
-    for number in range(1, int(level.max()) + 1):
-        codes = np.flatnonzero(level == number)
-        if isinstance(bins, LevelBins):
-            found.append(_level_set(bins, codes.tolist()))
-            continue
-        cuts = np.concatenate(([-math.inf], bins.cuts, [math.inf]))
-        found.append(Interval(float(cuts[codes[0] - 1]), float(cuts[codes[-1]])))
-    return found
-
-
-def _level_set(bins: LevelBins, codes: Sequence[int]) -> LevelSet:
-    """The levels of some codes; with that of all others, the levels that are left out."""
-    labels = bins.labels or tuple(bins.values.tolist())
-    others = bins.other in codes
-    listed = [code - 1 for code in range(1, bins.other) if (code in codes) != others]
-    texts = bins.names()
-    shown = ", ".join(texts[code] for code in codes)
-    return LevelSet(shown, tuple(labels[k] for k in listed), bins.values[listed], others)

@@ -10,8 +10,9 @@ import numpy as np
 
 from auctor.additive.bins import Bins, PairBins, levels_of
 from auctor.additive.columns import LevelBins
-from auctor.additive.task import Fit, Fold, Task, derivatives
-from auctor.core.types import Array, FloatArray
+from auctor.additive.task import Coded, Fit, Fold, Task, derivatives
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.data.codebook import MOST_CODES
 from auctor.kernels.additive.screen import pair_gains
 from auctor.kernels.runtime.parallel import available_threads, even_cuts, run_tasks
 
@@ -24,12 +25,13 @@ MANY = 100_000
 
 
 class Grids:
-    """The levels of every column in a pair, and those of the rows.
+    """The levels of the columns in pairs, and the coded rows.
 
     Parameters
     ----------
     bins : Bins
-    codes : (columns, n) array
+    rows : BinnedMatrix or CodedShards
+        All columns of the bins, without pairs.
     effects : (columns,) sequence of arrays
         What the codes of each column add to the score; orders the levels of categories.
     columns : sequence of int
@@ -37,34 +39,38 @@ class Grids:
     """
 
     def __init__(
-        self, bins: Bins, codes: Array, effects: Sequence[FloatArray], columns: Sequence[int]
+        self, bins: Bins, rows: Coded, effects: Sequence[FloatArray], columns: Sequence[int]
     ) -> None:
-        self.levels: dict[int, Array] = {}
-        self.rows: dict[int, Array] = {}
+        self.rows = rows
+        self.levels = np.zeros((len(bins.columns), MOST_CODES), dtype=np.uint8)
         for j in columns:
             column = bins.columns[j]
             effect = effects[j] if isinstance(column, LevelBins) else None
-            self.levels[j] = levels_of(column, effect)
-            self.rows[j] = self.levels[j][codes[j]]
+            self.levels[j, : column.size] = levels_of(column, effect)
+        self._used = [bins.columns[j].size for j in range(len(bins.columns))]
+        self._sizes = self.levels.max(axis=1).astype(np.int64) + 1
 
-    def pair(self, first: int, second: int, weight: FloatArray) -> tuple[PairBins, Array]:
-        """The cells of a pair, and the cell of each row."""
-        levels = self.levels[first], self.levels[second]
-        width = int(levels[1].max()) + 1
-        cells = self.rows[first] * np.uint8(width) + self.rows[second]
-        size = (int(levels[0].max()) + 1) * width
-        share = np.bincount(cells, weight, minlength=size) / weight.sum()
-        return PairBins(first, second, levels, share), cells
+    def pairs(
+        self, pairs: Array, weight: FloatArray, signs: IntArray
+    ) -> tuple[list[PairBins], Coded]:
+        """Some pairs of columns of these directions, and their cells as coded columns."""
+        if not pairs.size:
+            return [], self.rows
+        nothing = np.empty((weight.size, 0))
+        counts = self.rows.pair_sums(self.levels, self._sizes, pairs, nothing, weight)[1]
+        total, made = float(weight.sum()), []
+        for (a, b), mass in zip(pairs.tolist(), counts, strict=True):
+            levels = self.levels[a, : self._used[a]], self.levels[b, : self._used[b]]
+            share = mass[: int(self._sizes[a] * self._sizes[b])] / total
+            both = (int(signs[a]), int(signs[b]))
+            made.append(PairBins(a, b, levels, share, both))
+        return made, self.rows.cells(made, [pair.book for pair in made])
 
     def gains(
         self, task: Task, fits: Sequence[Fit], folds: Sequence[Fold], pairs: Array
     ) -> FloatArray:
         """Gain of each pair for each member on the rows it is fitted to, (pairs, members)."""
         n, members = task.n_rows, len(folds)
-        numbers = {j: k for k, j in enumerate(self.levels)}
-        levels = np.array([self.rows[j] for j in self.levels])
-        sizes = np.array([int(level.max()) + 1 for level in self.levels.values()])
-        places = np.array([[numbers[a], numbers[b]] for a, b in pairs.tolist()], dtype=np.int64)
         out = np.zeros((pairs.shape[0], members))
         parts = available_threads(task.n_threads)
         cuts = even_cuts(pairs.shape[0], min(4 * parts, pairs.shape[0]))
@@ -76,17 +82,19 @@ class Grids:
         for score in range(task.times):  # the gains of several scores add up
             for k, (slope, curve) in enumerate(slopes):
                 moments[:, k], moments[:, members + k] = slope[:, score], curve[:, score]
+            sums, counts = self.rows.pair_sums(
+                self.levels, self._sizes, pairs, moments, times, task.n_threads
+            )
             part = np.zeros_like(out)
-            screen = partial(pair_gains, levels, sizes, places, moments, times, RIDGE, FEWEST, part)
-            run_tasks([partial(screen, a, b) for a, b in pairwise(cuts)], parts)
+            gain = partial(pair_gains, sums, counts, self._sizes, pairs, RIDGE, FEWEST, part)
+            run_tasks([partial(gain, a, b) for a, b in pairwise(cuts)], parts)
             out += part
         return out
 
 
 def pairs_of(columns: Sequence[int], excluded: Sequence[tuple[int, int]] = ()) -> Array:
     """All pairs of some columns, (pairs, 2), but for excluded ones."""
-    barred = {tuple(sorted(pair)) for pair in excluded}
-    pairs = [pair for pair in combinations(sorted(columns), 2) if pair not in barred]
+    pairs = [pair for pair in combinations(sorted(columns), 2) if pair not in excluded]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,14 +16,22 @@ from auctor.core.errors import DataError
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, IntArray, Target
-from auctor.data import Binned, Stacked
+from auctor.core.watching import step_callback
+from auctor.data import Stacked
 from auctor.data.binned import BinnedMatrix
+from auctor.data.coded import CodedShards, SideBySide
 from auctor.fit.metric_parts import HasOffsets
-from auctor.losses.moved import MovedScores
-from auctor.minimise import Solver, minimise
+from auctor.fit.solve import Resume, resumed
+from auctor.losses.smoothed import MovedScores
+from auctor.minimise import OnStep, Solver, minimise
 from auctor.penalties import Repeated
 from auctor.problem import Problem
 from auctor.solvers import resolve
+
+#: Rows as codes, in memory or in shards.
+Coded: TypeAlias = BinnedMatrix | CodedShards
+#: The same, or two such sets of columns.
+Columns: TypeAlias = Coded | SideBySide
 
 
 class Fold(NamedTuple):
@@ -53,6 +62,10 @@ class Task:
     n_threads : int, optional
     row_weight : float, optional
         Weight that counts as one row; by default the smallest.
+    start : sequence of Solution
+        Of the members of an earlier fit, for a warm start.
+    resume : Resume, optional
+        Where the solves of an interrupted fit go on.
     """
 
     loss: Loss
@@ -66,8 +79,31 @@ class Task:
     end: float = float("inf")
     n_threads: int | None = None
     rng: int = 0
-    on_step: Any = field(default=None, repr=False)
+    verbose: int = 0
     row_weight: float | None = None
+    start: Sequence[Solution | None] = ()
+    resume: Resume | None = None
+
+    def begin(self, problem: Problem) -> tuple[FloatArray | None, OnStep | None]:
+        """Where a solve goes on after an interruption, and the callback of its steps."""
+        if self.resume is None:
+            return None, None
+        start = resumed(problem, self.resume.start())
+        return start, step_callback(0, lambda: problem.tolerance(self.tol))
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return time.perf_counter() > self.end
+
+    def last(self, k: int, problem: Problem) -> FloatArray | None:
+        """The parameters of member k of the last fit for a problem; ``None`` if it has others."""
+        solution = self.start[k % len(self.start)] if self.start else None
+        count = problem.n_columns // self.times
+        coef = None if solution is None else solution.coef.reshape(self.times, -1)
+        if solution is None or coef is None or coef.shape[1] < count:
+            return None
+        return problem.join(coef[:, :count].ravel(), solution.intercept)
 
     @property
     def n_rows(self) -> int:
@@ -104,10 +140,10 @@ class Task:
         return replace(self, target=replace(self.target, weight=weight), row_weight=self.unit)
 
     def problem(
-        self, matrix: BinnedMatrix, penalty: Penalty, shift: FloatArray | None = None
+        self, matrix: Columns, penalty: Penalty, shift: FloatArray | None = None
     ) -> Problem:
         """The problem on coded columns, with scores moved by ``shift`` and the offset."""
-        data: Data = Binned(matrix, self.target, n_threads=self.n_threads)
+        data: Data = matrix.data(self.target, self.n_threads)
         if self.times > 1:
             data = Stacked(data, self.target, self.times)
             penalty = Repeated.of(penalty, self.times)
@@ -124,30 +160,28 @@ class Task:
         one = isinstance(self.solver, str) and self.solver == "auto" and self.times == 1
         return one and not BlockNewton.needs & ~problem.provides
 
-    def solver_for(self, problem: Problem, leading: BinnedMatrix | None = None) -> Solver[Any]:
+    def solver_for(self, problem: Problem, leading: Coded | None = None) -> Solver[Any]:
         """The solver: `BlockNewton` where it can, else that of the decision table."""
         if self._own(problem):
             if leading is None:
                 return BlockNewton()
-            return BlockNewton(Binned(leading, self.target, n_threads=self.n_threads))
+            return BlockNewton(leading.data(self.target, self.n_threads))
         return resolve(self.solver, problem)
 
     def solve(
-        self,
-        problem: Problem,
-        w0: FloatArray | None = None,
-        leading: BinnedMatrix | None = None,
+        self, problem: Problem, w0: FloatArray | None = None, leading: Coded | None = None
     ) -> Solution:
         """Minimise a problem from a start; ``leading`` are its first columns, if not all."""
         left = self.end - time.perf_counter()
+        start, on_step = self.begin(problem)
         solution = minimise(
             problem,
             self.solver_for(problem, leading),
-            w0=w0,
+            w0=w0 if start is None else start,
+            on_step=on_step,
             tol=self.tol,
             max_iter=self.max_iter,
             max_seconds=None if left == float("inf") else max(left, 0.0),
-            on_step=self.on_step,
             rng=self.rng,
             on_failure="ignore",
         )
@@ -197,6 +231,15 @@ def start_of(problem: Problem, fit: Fit | None) -> FloatArray | None:
     if fit is None:
         return None
     return problem.join(fit.coef.ravel(), float(fit.intercept[0]))
+
+
+def joined(first: Coded, second: Coded) -> Columns:
+    """Coded columns of the same rows, side by side."""
+    if isinstance(first, CodedShards):
+        assert isinstance(second, CodedShards)
+        return first.joined(second)
+    assert isinstance(second, BinnedMatrix)
+    return first.joined(second)
 
 
 def derivatives(task: Task, scores: FloatArray) -> tuple[FloatArray, FloatArray]:

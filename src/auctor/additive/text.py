@@ -9,6 +9,8 @@ import numpy as np
 
 from auctor.additive.bins import Bins
 from auctor.additive.columns import LevelBins
+from auctor.additive.means import MeanBins
+from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
 
 #: Number of a label that training rows did not have.
@@ -44,9 +46,11 @@ def with_labels(X: Any) -> tuple[Any, dict[int, list[str]]]:
     labels: dict[int, list[str]] = {}
     columns = table_columns(X) or []
     for j in text_columns(X):
-        texts = _texts(columns[j])
-        labels[j] = sorted({text for text in texts if text is not None})
-    return (_numbers(X, labels), labels) if labels else (X, labels)
+        labels[j] = sorted({text for text in _texts(columns[j]) if text is not None})
+    if not labels:
+        return X, labels
+    numbers = {j: {text: float(k) for k, text in enumerate(texts)} for j, texts in labels.items()}
+    return _coded(X, numbers), labels
 
 
 def coded(X: Any, bins: Bins) -> Any:
@@ -54,16 +58,9 @@ def coded(X: Any, bins: Bins) -> Any:
     labels: dict[int, Mapping[str, float]] = {}
     for j in text_columns(X):
         column = bins.columns[j] if j < len(bins.columns) else None
-        if isinstance(column, LevelBins) and column.labels is not None:
+        if isinstance(column, LevelBins | MeanBins) and column.labels is not None:
             labels[j] = dict(zip(map(str, column.labels), column.values.tolist(), strict=True))
     return _coded(X, labels) if labels else X
-
-
-def _numbers(X: Any, labels: Mapping[int, list[str]]) -> FloatArray:
-    """The table as numbers, by the positions of the labels."""
-    return _coded(
-        X, {j: {text: float(k) for k, text in enumerate(names)} for j, names in labels.items()}
-    )
 
 
 def _coded(X: Any, labels: Mapping[int, Mapping[str, float]]) -> FloatArray:
@@ -74,11 +71,23 @@ def _coded(X: Any, labels: Mapping[int, Mapping[str, float]]) -> FloatArray:
             known = labels[j]
             values = [np.nan if t is None else known.get(t, UNKNOWN) for t in _texts(column)]
             columns.append(np.array(values, dtype=np.float64))
-        elif hasattr(column, "iloc"):
-            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
         else:
-            columns.append(column.to_numpy().astype(np.float64))
+            columns.append(_values(column))
     return np.column_stack(columns)
+
+
+def _values(column: Any) -> FloatArray:
+    """The numbers of a column of a table."""
+    try:
+        if hasattr(column, "iloc"):
+            return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(column.to_numpy().astype(np.float64))
+    except (TypeError, ValueError):
+        raise DataError(
+            f"numbers in the column {column.name!r}, as in fit",
+            got=f"values such as {next(text for text in _texts(column) if text is not None)!r}",
+            todo="Pass numbers, or fit with text in that column.",
+        ) from None
 
 
 def _texts(column: Any) -> list[str | None]:

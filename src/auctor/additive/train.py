@@ -7,7 +7,6 @@ that the user called issues them.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -16,47 +15,47 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins
-from auctor.additive.members import Members, fit_members, lowest, mean_loss
+from auctor.additive.members import Members
 from auctor.additive.model import AdditiveModel, with_curves
 from auctor.additive.parameters import (
-    KINKED_CURVE_RATIO,
     AdditiveParameters,
     AdditiveRegressorParameters,
-    auto_strength,
-    curve_penalty,
     log_loss_trained,
-    pair_rule,
-    read_categories,
     read_monotone,
-    read_wishes,
-    smooth_strengths,
 )
 from auctor.additive.purify import averaged
-from auctor.additive.task import Fold, Task
-from auctor.core.errors import DataError, DataWarning, Option, ParameterError
-from auctor.core.needs import Coupling
-from auctor.core.protocols import Loss
+from auctor.additive.setup import (
+    bins_of,
+    explored_by,
+    fold_count,
+    folds_of,
+    in_time,
+    offset_of,
+    one_model,
+    starts_of,
+    task_of,
+    weighed_folds,
+)
+from auctor.additive.stages import Explored
+from auctor.additive.task import Fold
+from auctor.core.errors import ConvergenceWarning, DataError, Option
+from auctor.core.protocols import Coupling
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, IntArray, Target
-from auctor.data import Binned
-from auctor.data.binned import BinnedMatrix, pack
+from auctor.fit.batch import for_parts
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, Sigmoid, fit_calibrators
 from auctor.fit.folds import stratified_folds
 from auctor.fit.linear import model_from
-from auctor.fit.metric import resolve_metric
+from auctor.fit.metric import Goal, resolve_metric
 from auctor.fit.model import LinearModel, RegressionModel
-from auctor.fit.options import FitOptions, Split
 from auctor.fit.parameters import fold_seed, states_cut
 from auctor.fit.registry import resolve_loss
+from auctor.fit.result import FitOptions
+from auctor.fit.surrogate import BEST, own_surrogate
 from auctor.fit.targets import Rows, targets_of
 from auctor.fit.threshold import thresholds, unweighted_cut
-from auctor.fit.validation_curve import within_error
 from auctor.losses import Logistic
 from auctor.losses.softmax import Softmax, one_hot
-from auctor.solvers import strength_max
-
-#: Folds of the search for the strengths of one model on all rows.
-FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +79,10 @@ class TrainedCurves:
     measured : float, optional
         The metric of these scores, greater is better.
     odds_slope : float, optional
+    fold_scores : (folds,) array, optional
+        The metric of the rows of each fold by the member that leaves them out.
+    interrupted : bool
+        Whether the user ended the fit.
     """
 
     model: Any
@@ -91,16 +94,102 @@ class TrainedCurves:
     oof: FloatArray
     measured: float | None = None
     odds_slope: float | None = None
+    fold_scores: FloatArray | None = None
+    interrupted: bool = False
 
 
-def train_additive(
-    given: AdditiveParameters,
-    rows: Rows,
-    options: FitOptions,
-) -> TrainedCurves:
-    """Fit an additive classifier to rows whose matrix holds the raw numbers."""
-    names, offset = options.names, _offset(options.offset, rows)
+@dataclass(frozen=True, eq=False)
+class CurveFolds:
+    """The members of a classifier before the last stage, with what is known of the rows left out.
+
+    Parameters
+    ----------
+    given : AdditiveParameters
+    rows : Rows
+    goal : Goal
+        The metric, with the loss that is minimised.
+    folds : list of Fold
+    targets : list of Target
+        One for each score.
+    offset : (n, k) array, optional
+    signs : int array
+        Directions of the curves.
+    groups : int array, optional
+        Groups within which the metric is measured.
+    parts : list of Explored
+        One for two classes or a joint loss, else one for each class against the rest.
+    warned : list of Warning
+    """
+
+    given: AdditiveParameters
+    rows: Rows
+    goal: Goal
+    folds: list[Fold]
+    targets: list[Target]
+    offset: FloatArray | None
+    signs: IntArray
+    groups: IntArray | None
+    parts: list[Explored]
+    warned: list[Warning]
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether maps of pairs were fitted."""
+        return any(part.paired is not None for part in self.parts)
+
+    def oof(self, *, pairs: bool) -> FloatArray:
+        """Scores of each row by the member that leaves it out, (n, k), without the offset."""
+        found = [part.paired if pairs and part.paired else part.curves for part in self.parts]
+        return np.column_stack([one.oof.reshape(self.rows.codes.size, -1) for one in found])
+
+    def with_offset(self, scores: FloatArray) -> FloatArray:
+        """Scores with those of ``init_score`` added."""
+        return scores if self.offset is None else scores + self.offset
+
+    def threshold(self, scores: FloatArray, index: IntArray) -> FloatArray:
+        """The threshold of each score by some of the rows."""
+        weight = None if self.rows.weight is None else self.rows.weight[index]
+        parts = [target.take(index) for target in self.targets]
+        return thresholds(self.given, self.goal, lambda: scores[index], parts, weight)
+
+    def until(self, end: float) -> CurveFolds:
+        """The same with another time at which fits end."""
+        parts = [replace(part, task=replace(part.task, end=end)) for part in self.parts]
+        return replace(self, parts=parts)
+
+    def fold_scores(self, *, pairs: bool, among: IntArray | None = None) -> FloatArray:
+        """The metric of the rows of each fold, whose threshold is that of all other rows.
+
+        With ``among`` only these rows count.
+        """
+        scores = self.with_offset(self.oof(pairs=pairs))
+        seen: Any = np.isfinite(scores).all(axis=1)
+        values = np.full(len(self.folds), np.nan)
+        for k, fold in enumerate(self.folds):
+            others = seen.copy()
+            others[fold.test] = False
+            if np.unique(self.rows.codes[others]).size < self.rows.classes.size:
+                continue  # no threshold
+            cut = self.threshold(scores, np.flatnonzero(others))
+            width = scores.shape[1]
+            test = fold.test if among is None else np.intersect1d(fold.test, among)
+            judge = model_from(self.given, self.rows, np.zeros((width, 1)), np.zeros(width), cut)
+            held = replace(self.rows, groups=self.groups).select_labels(test)
+            value = _measured(judge, self.rows.sign * (scores[test] - cut), held)
+            values[k] = np.nan if value is None else value
+        return values
+
+
+def explore_additive(
+    given: AdditiveParameters, rows: Rows, options: FitOptions, end: float | None = None
+) -> CurveFolds:
+    """Fit the members up to the last stage, by the time ``end`` of `time.perf_counter`."""
+    if given.surrogate == BEST:
+        return _agreed(given, rows, options, end)
+    names, offset = options.names, offset_of(options.offset, rows)
+    given = in_time(for_parts(given, rows.total), rows)
     chosen = resolve_metric(given.metric, given.surrogate)
+    judged_by_group = chosen.loss.coupling is not Coupling.ROW or chosen.per is not None
     odds = log_loss_trained(given)
     if odds:
         # Log-odds, whatever the metric: it decides the threshold, on unweighted rows.
@@ -111,73 +200,117 @@ def train_additive(
             chosen = chosen._replace(cut=None)  # the class of highest probability wins
     warned: list[Warning] = []
     signs = read_monotone(given.monotone, names, rows.matrix.shape[1])
-    bins = _bins(given, rows.matrix, rows.weight, signs, options)
     if (signs.any() or given.shape) and rows.classes.size > 2:
         raise DataError(
             "two classes for monotone curves and shapes",
             got=f"{rows.classes.size} classes",
             todo="Fit one class against the rest.",
         )
-    folds = _folds(given, rows, options.splits, warned)
-    groups = rows.groups if chosen.loss.coupling is not Coupling.ROW else None
+    folds = folds_of(given, rows, options.splits, warned)
+    several = rows.classes.size > 2
+    hits = rows.codes[:, None] == (np.arange(rows.classes.size) if several else rows.positive)
+    bins, means = bins_of(given, rows.matrix, hits, rows.weight, signs, options, folds, rows.groups)
+    pairs = chosen.loss.coupling is not Coupling.ROW or chosen.per is not None
+    groups = rows.groups if pairs else None
     targets = targets_of(given.class_weight, replace(rows, groups=groups), chosen)
     # One task for two classes or a joint loss, else one for each class against the rest.
     if odds and rows.classes.size > 2:
         weight = targets[0].weight
         target = one_hot(rows.codes, rows.classes.size, weight)
         joint = Softmax(rows.classes.size, bool(given.fit_intercept))
-        tasks = [_task(given, joint, target, rows.classes.size, offset)]
+        tasks = [
+            task_of(given, joint, target, rows.classes.size, offset, means, end, options.resume)
+        ]
     else:
         shifts = [None] * len(targets) if offset is None else list(offset.T)
         tasks = [
-            _task(given, chosen.loss, target, 1, shift)
+            task_of(given, chosen.loss, target, 1, shift, means, end, options.resume)
             for target, shift in zip(targets, shifts, strict=True)
         ]
-    fitted = [_members(given, task, bins, rows.matrix, signs, names, folds) for task in tasks]
+    parts: list[Explored] = []
+    for task, start in zip(tasks, starts_of(given, options, len(tasks)), strict=True):
+        if parts and parts[-1].curves.interrupted:  # some classes have no model
+            raise KeyboardInterrupt
+        started = replace(task, start=start)
+        parts.append(explored_by(given, started, bins, rows.matrix, signs, names, folds))
+    judged = rows.groups if judged_by_group else None
+    return CurveFolds(
+        given, rows, chosen, folds, list(targets), offset, signs, judged, parts, warned
+    )
+
+
+def _agreed(
+    given: AdditiveParameters, rows: Rows, options: FitOptions, end: float | None
+) -> CurveFolds:
+    """Members by the log-loss, or by the metric's own surrogate where held-out rows agree.
+
+    The mean of its lead over the folds must be larger than one standard error.
+    """
+    plain = explore_additive(replace(given, surrogate="auto"), rows, options, end)
+    name = own_surrogate(given.metric)
+    if name is None:
+        return plain
+    own = explore_additive(replace(given, surrogate=name), rows, options, end)
+    lead = own.fold_scores(pairs=True) - plain.fold_scores(pairs=True)
+    lead = lead[np.isfinite(lead)]
+    clear = lead.size > 1 and lead.mean() > lead.std(ddof=1) / math.sqrt(lead.size)
+    return own if clear else plain
+
+
+def train_additive(given: AdditiveParameters, rows: Rows, options: FitOptions) -> TrainedCurves:
+    """Fit an additive classifier to rows whose matrix holds the raw numbers."""
+    done = options.explored
+    if not isinstance(done, CurveFolds):
+        done = explore_additive(given, rows, options)
+    given = replace(given, surrogate=done.given.surrogate)
+    pairs = not (isinstance(given.interactions, Integral) and given.interactions == 0)
+    one = one_model(done.given, done.folds)
+    fitted: list[Members] = []
+    for part in done.parts:
+        ended = any(one.interrupted for one in fitted)
+        fitted.append(part.curves if ended else part.finish(one=one, pairs=pairs))
     bins, coef, intercept, error = _combined(fitted)
-    oof = np.column_stack([one.oof.reshape(rows.codes.size, -1) for one in fitted])
-    whole = oof if offset is None else oof + offset
+    oof = done.oof(pairs=pairs)
+    whole = done.with_offset(oof)
     # Threshold and calibration by held-out rows.
     seen = np.flatnonzero(np.isfinite(whole).all(axis=1))
     known = np.unique(rows.codes[seen]).size
     if known < rows.classes.size:  # no folds, or none with a class: the training rows
-        whole = bins.scores(rows.matrix, coef, intercept)
-        whole = whole if offset is None else whole + offset
+        whole = done.with_offset(bins.scores(rows.matrix, coef, intercept))
         seen = np.arange(rows.codes.size)
-    held = replace(rows.select_labels(seen))
-    parts = [target.take(seen) for target in targets]
-    threshold = thresholds(given, chosen, lambda: whole[seen], parts, held.weight)
+    held = rows.select_labels(seen)
+    threshold = done.threshold(whole, seen)
+    odds = log_loss_trained(given)
     calibrators: Sequence[Calibrator] | None = None
     if given.calibrate is not None:
-        hits = [part.y > 0.0 for part in parts]
+        hits = [target.take(seen).y > 0.0 for target in done.targets]
         calibrators = fit_calibrators(given.calibrate, whole[seen], hits, held.weight)
     elif odds:
         calibrators = [LOG_ODDS] * coef.shape[0]
     linear = model_from(given, rows, coef, intercept, threshold, calibrators)
     if calibrators is not None and linear.calibrators is None:
         linear = replace(linear, calibrators=calibrators)
-    model = with_curves(linear, bins, signs, error)
+    model = with_curves(linear, bins, done.signs, error)
     assert isinstance(model, AdditiveModel)
     decision = rows.sign * (whole[seen] - threshold)
     first = fitted[0]
     return TrainedCurves(
         model,
         [fit.solution for one in fitted for fit in one.fits],
-        warned,
+        [*done.warned, *_unfinished(fitted)],
         first.strength,
         first.strengths,
         -np.sum([one.losses for one in fitted], axis=0) if len(fitted) == 1 else -first.losses,
         rows.sign * oof,
-        _measured(model, decision, held),
+        _measured(model, decision, held if done.goal.per else replace(held, groups=None)),
         _odds_slope(odds, whole[seen, 0], held) if model.binary else None,
+        done.fold_scores(pairs=pairs),
+        any(one.interrupted for one in fitted),
     )
 
 
 def train_additive_regressor(
-    given: AdditiveRegressorParameters,
-    matrix: Any,
-    target: Target,
-    options: FitOptions,
+    given: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
 ) -> TrainedCurves:
     """Fit an additive regression to a matrix of raw numbers."""
     names, splits = options.names, options.splits
@@ -186,17 +319,21 @@ def train_additive_regressor(
         raise DataError("at least two rows", got="1 sample", todo="Pass more rows.")
     warned: list[Warning] = []
     signs = read_monotone(given.monotone, names, matrix.shape[1])
-    bins = _bins(given, matrix, target.weight, signs, options)
     kept = np.arange(n) if target.weight is None else np.flatnonzero(target.weight)
     alike = np.zeros(kept.size, dtype=np.int64)
-    folds = [Fold(np.asarray(a), np.asarray(b)) for a, b in splits or ()]
-    if splits is None:
-        count = min(_fold_count(given), kept.size)
+    if splits is not None:
+        weight = np.ones(n) if target.weight is None else target.weight
+        folds = weighed_folds(splits, weight, warned)
+    else:
+        count = min(fold_count(given), kept.size)
         cuts = stratified_folds(alike, count, fold_seed(given), None)
         folds = [Fold(kept[a], kept[b]) for a, b in cuts]
+    bins, means = bins_of(given, matrix, target.y[:, None], target.weight, signs, options, folds)
     offset = None if options.offset is None else options.offset.ravel()
-    task = _task(given, resolve_loss(given.loss), target, 1, offset)
-    found = _members(given, task, bins, matrix, signs, names, folds)
+    task = task_of(given, resolve_loss(given.loss), target, 1, offset, means)
+    task = replace(task, start=starts_of(given, options, 1)[0])
+    explored = explored_by(given, task, bins, matrix, signs, names, folds)
+    found = explored.finish(one=one_model(given, folds), pairs=True)
     bins, coef, intercept, error = _combined([found])
     linear = RegressionModel(
         coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads
@@ -209,83 +346,32 @@ def train_additive_regressor(
     solutions = [fit.solution for fit in found.fits]
     scores = -found.losses
     return TrainedCurves(
-        model, solutions, warned, found.strength, found.strengths, scores, found.oof[:, None],
-        measured,
+        model, solutions, warned + _unfinished([found]), found.strength, found.strengths, scores,
+        found.oof[:, None], measured, interrupted=found.interrupted,
     )  # fmt: skip
 
 
 # --- parts of a fit -------------------------------------------------------------------------------
 
 
-def _offset(offset: FloatArray | None, rows: Rows) -> FloatArray | None:
-    """Scores to add, (n, k), of the positive class."""
-    if offset is None:
-        return None
-    k = 1 if rows.classes.size == 2 else rows.classes.size
-    table = offset.reshape(rows.codes.size, -1)
-    if table.shape[1] != k:
-        raise DataError(
-            f"{k} numbers of init_score for each row", got=table.shape[1], todo="Pass as many."
+def _unfinished(fitted: Sequence[Members]) -> list[Warning]:
+    """A warning about fits that the user or the time ended, with what they reached."""
+    reached = [one for one in fitted if one.reached]
+    if not reached:
+        return []
+    kept = f"and keeps the best model so far: {reached[0].reached}"
+    if any(one.interrupted for one in reached):
+        return [ConvergenceWarning(does=f"was interrupted {kept}", todo="Fit again for more.")]
+    return [
+        ConvergenceWarning(
+            does=f"ran out of time {kept}",
+            todo="Increase {option}.",
+            option=Option("max_seconds", bare=True),
         )
-    return np.ascontiguousarray(rows.sign * table)
+    ]
 
 
-def _task(given: Any, loss: Loss, target: Target, times: int, offset: FloatArray | None) -> Task:
-    """The task of a loss on targets, with the budget of the parameters."""
-    end = math.inf if given.max_seconds is None else time.perf_counter() + given.max_seconds
-    return Task(
-        loss,
-        target,
-        times,
-        None if offset is None else np.ascontiguousarray(offset.ravel()),
-        fit_intercept=bool(given.fit_intercept),
-        solver=given.solver,
-        tol=given.tol,
-        max_iter=given.max_iter,
-        end=end,
-        n_threads=given.n_threads,
-        rng=fold_seed(given),
-    )
-
-
-def _members(
-    given: Any,
-    task: Task,
-    bins: Bins,
-    matrix: Any,
-    signs: IntArray,
-    names: Sequence[str] | None,
-    folds: Sequence[Fold],
-) -> Members:
-    """All stages of a fit of one task."""
-    penalty = curve_penalty(given.penalty, bins, signs)
-    codes = bins.codes(matrix)
-    if not auto_strength(given):
-        strengths = np.array([float(given.strength)])
-    else:
-        design = BinnedMatrix(pack(codes), bins.books)
-        if given.penalty == "smooth":
-            data = Binned(design, task.target, n_threads=given.n_threads)
-            strengths = smooth_strengths(data, task.target.weight, given.n_strengths)
-        else:
-            top = strength_max(task.problem(design, penalty)) or 1.0
-            strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, given.n_strengths)
-
-    def choose(losses: FloatArray, share: FloatArray) -> int:
-        means = -mean_loss(share, losses)
-        at = lowest(-means)
-        if given.rule == "one_standard_error":
-            at = within_error(means, at, -losses[:, at])
-        return at
-
-    rule = pair_rule(given, bins, signs, names)
-    one = given.members == 1 or len(folds) < 2
-    return fit_members(task, bins, codes, penalty, strengths, folds, rule, one, choose)
-
-
-def _combined(
-    fitted: Sequence[Members],
-) -> tuple[Bins, FloatArray, FloatArray, FloatArray | None]:
+def _combined(fitted: Sequence[Members]) -> tuple[Bins, FloatArray, FloatArray, FloatArray | None]:
     """The mean of the members of each task; tasks of several classes share their bins and pairs."""
     parts = [
         averaged(one.bins, [f.coef for f in one.fits], [f.intercept for f in one.fits])
@@ -314,86 +400,11 @@ def _combined(
     return bins, coef, intercept, errors if parts[0][2] is not None else None
 
 
-def _bins(
-    given: Any,
-    matrix: Any,
-    weight: FloatArray | None,
-    signs: IntArray,
-    options: FitOptions,
-) -> Bins:
-    """The bins that the parameters ask for; raises if no column has two distinct values."""
-    names = options.names
-    categories = read_categories(given, names, matrix) | dict(options.labels)
-    fixed = [j for j in categories if signs[j]]
-    if fixed:
-        raise ParameterError(
-            "columns of numbers in {option}",
-            got=f"column {fixed[0] if names is None else names[fixed[0]]!r}, a category",
-            todo="Drop it from {option}, or from {option2}.",
-            option=(Option("monotone", bare=True), Option("categorical", bare=True)),
-        )
-    wishes = read_wishes(given, signs, names, categories)
-    bins = Bins.of(matrix, weight, given.n_bins, categories, wishes)
-    if not any(book.n_params for book in bins.books):
-        raise DataError(
-            "a column with at least two values",
-            got="constant columns and missing values only",
-            todo="Pass columns that vary.",
-        )
-    return bins
-
-
-def _fold_count(given: Any) -> int:
-    """Folds that the parameters ask for: one per member, or those of a search for one model."""
-    if given.members > 1:
-        return int(given.members)
-    return int(given.cv) if isinstance(given.cv, Integral) else FOLDS
-
-
-def _folds(
-    given: AdditiveParameters,
-    rows: Rows,
-    splits: Sequence[Split] | None,
-    warned: list[Warning],
-) -> list[Fold]:
-    """The rows of each member and those that it leaves out, both of positive weight."""
-    weight = np.ones(rows.codes.size) if rows.weight is None else rows.weight
-    if splits is not None:
-        return [
-            Fold(train[weight[train] > 0.0], test[weight[test] > 0.0])
-            for train, test in ((np.asarray(a), np.asarray(b)) for a, b in splits)
-            if (weight[test] > 0.0).any()
-        ]
-    kept = np.flatnonzero(weight)
-    wanted = _fold_count(given)
-    count = min(wanted, int(np.bincount(rows.codes[kept]).min()))
-    groups = None if rows.groups is None else rows.groups[kept]
-    if groups is not None:
-        count = min(count, np.unique(groups).size)
-    whole: list[Fold] = []
-    if count > 1:
-        cuts = stratified_folds(rows.codes[kept], count, fold_seed(given), groups)
-        folds = [Fold(kept[train], kept[test]) for train, test in cuts]
-        classes = rows.classes.size  # a member needs rows of every class
-        whole = [fold for fold in folds if np.unique(rows.codes[fold.train]).size == classes]
-    members = len(whole) if len(whole) > 1 else 1
-    if members < wanted:
-        warned.append(
-            DataWarning(
-                does=f"uses {members} members instead of {wanted}: a class has no more rows, or "
-                "there are no more groups",
-                todo="Set {option}.",
-                option=Option("members", members),
-            )
-        )
-    return whole if members > 1 else []
-
-
 def _measured(model: LinearModel, decision: FloatArray, held: Rows) -> float | None:
     """The metric of held-out scores; ``None`` where it is not defined on these rows."""
     values = decision.ravel() if model.binary else decision
     try:
-        return float(model.score_at(values, held.labels, held.weight))
+        return float(model.score_at(values, held.labels, held.judged, held.groups))
     except DataError:
         return None
 

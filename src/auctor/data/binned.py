@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.capability import Capability
+from auctor.core.capabilities import Capability
 from auctor.core.data_capabilities import GRAM, SUBSETS
 from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data.blocks import InMemory, mirrored
+from auctor.data.binned_gram import coded_gram
+from auctor.data.blocks import InMemory
 from auctor.data.codebook import IN_WORD, MOST_CODES, Book, CodeArrays, Codebook, MapBook
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
+from auctor.kernels.additive.screen import pair_sums
 from auctor.kernels.linalg import binned as kernels
-from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, run_tasks
+from auctor.kernels.runtime.eight import EIGHT
+from auctor.kernels.runtime.parallel import SERIAL_WORK, available_threads, even_cuts, run_tasks
 
 #: Cost of an entry of a pair histogram, in units of an entry of `Binned.sandwich`.
 PAIR_COST = 1.5
@@ -99,6 +102,71 @@ class BinnedMatrix:
         """A copy of the codes, (columns, n) bytes."""
         return unpack(self.words, len(self.books))
 
+    def with_codes(self, lines: Mapping[int, Array]) -> BinnedMatrix:
+        """A copy with other codes of some columns, by number."""
+        words = self.words.copy()
+        for j, codes in lines.items():
+            word, shift = words[j // IN_WORD], np.uint64(8 * (j % IN_WORD))
+            word &= ~(np.uint64(255) << shift)
+            word |= codes.astype(np.uint64) << shift
+        return replace(self, words=words)
+
+    def data(self, target: Target, n_threads: int | None = None) -> Binned:
+        """The columns with a target."""
+        return Binned(self, target, n_threads=n_threads)
+
+    def cells(self, pairs: Sequence[Any], books: Sequence[Book]) -> BinnedMatrix:
+        """Pairs of the columns as columns of cells, by the methods ``codes`` of the pairs."""
+        lines = np.empty((len(pairs), self.words.shape[1]), dtype=np.uint8)
+        known: dict[int, Array] = {}
+        for k, pair in enumerate(pairs):
+            for j in (pair.first, pair.second):
+                if j not in known:
+                    known[j] = unpack_one(self.words, j)
+            lines[k] = pair.codes(known[pair.first], known[pair.second])
+        return BinnedMatrix(pack(lines), books)
+
+    def joined(self, other: BinnedMatrix) -> BinnedMatrix:
+        """These columns of codes, then others."""
+        lines = np.concatenate([self.codes(), other.codes()])
+        return BinnedMatrix(pack(lines), [*self.books, *other.books])
+
+    def histograms(self, r: FloatArray) -> FloatArray:
+        """Sums of r by column and code, (columns, 256)."""
+        return self.data(Target(np.empty(0))).histograms(r)[: len(self.books)]
+
+    def pair_sums(
+        self,
+        levels: Array,
+        sizes: IntArray,
+        pairs: Array,
+        moments: Array,
+        times: FloatArray,
+        n_threads: int | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sums of the moments (n, K) of the rows by cell of each pair of columns, and of ``times``.
+
+        ``levels`` (columns, 256) are the levels of the codes, and ``sizes`` their numbers.
+        """
+        used, numbers = np.unique(pairs, return_inverse=True)
+        lines = np.array([levels[j][unpack_one(self.words, j)] for j in used.tolist()])
+        parts = available_threads(n_threads)
+        cuts = even_cuts(pairs.shape[0], min(4 * parts, pairs.shape[0]))
+        sums = np.zeros((pairs.shape[0], MOST_CODES, moments.shape[1]))
+        counts = np.zeros((pairs.shape[0], MOST_CODES))
+        one = partial(
+            pair_sums,
+            lines,
+            sizes[used],
+            numbers.reshape(pairs.shape),
+            moments,
+            times,
+            sums,
+            counts,
+        )
+        run_tasks([partial(one, low, high) for low, high in pairwise(cuts)], parts)
+        return sums, counts
+
     def __getitem__(self, index: Any) -> BinnedMatrix:
         """Some rows."""
         uncoded = None if self.uncoded is None else self.uncoded[index]
@@ -177,12 +245,6 @@ class Binned(InMemory):
     histogram per pair of columns, however many parameters these have. The matrix is never expanded,
     so there is no access to single rows and columns; `only` makes a copy with fewer columns.
 
-    Parameters
-    ----------
-    matrix : BinnedMatrix
-    target : Target
-    n_threads : int, optional
-
     Examples
     --------
     >>> import numpy as np
@@ -226,7 +288,7 @@ class Binned(InMemory):
             out += self._uncoded.scores(w[self._second])
         return out
 
-    def _histograms(self, r: FloatArray) -> FloatArray:
+    def histograms(self, r: FloatArray) -> FloatArray:
         """Sums of r by column and code, (columns, 256)."""
         words = self.matrix.words
         out = np.zeros(self.matrix.arrays.centre.shape)
@@ -243,7 +305,7 @@ class Binned(InMemory):
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """``X.T @ dscores``."""
         out = np.empty(self.n_columns)
-        out[self._first] = self.matrix.arrays.pull(self._histograms(dscores))
+        out[self._first] = self.matrix.arrays.pull(self.histograms(dscores))
         if self._uncoded is not None:
             out[self._second] = self._uncoded.gradient(dscores)
         return out
@@ -257,7 +319,7 @@ class Binned(InMemory):
         """Diagonal of ``X.T @ diag(h) @ X``; steps, being 0 or 1, equal their squares."""
         out = np.empty(self.n_columns)
         arrays = self.matrix.arrays
-        out[self._first] = arrays.pull(self._histograms(h), squared=True)
+        out[self._first] = arrays.pull(self.histograms(h), squared=True)
         if self._uncoded is not None:
             out[self._second] = self._uncoded.square_gradient(h)
         return out
@@ -273,7 +335,7 @@ class Binned(InMemory):
     def gram(self, h: FloatArray) -> FloatArray:
         """``X.T @ diag(h) @ X`` for ``h >= 0``, from histograms of pairs of columns."""
         out = np.zeros((self.n_columns, self.n_columns))
-        out[np.ix_(self._first, self._first)] = self._coded_gram(h)
+        out[np.ix_(self._first, self._first)] = coded_gram(self, h)
         if self._uncoded is not None:
             out[np.ix_(self._second, self._second)] = self._uncoded.gram(h)
             columns = self._uncoded.columns()
@@ -283,35 +345,29 @@ class Binned(InMemory):
                 part = slice(int(columns.indptr[k]), int(columns.indptr[k + 1]))
                 line = np.zeros(self.n_rows)
                 line[columns.indices[part]] = columns.values[part]
-                out[self._first, place] = arrays.pull(self._histograms(h * line))
+                out[self._first, place] = arrays.pull(self.histograms(h * line))
                 out[place, self._first] = out[self._first, place]
         return out
 
-    def _coded_gram(self, h: FloatArray) -> FloatArray:
-        """Gram matrix of the coded columns' parameters."""
-        arrays, codes = self.matrix.arrays, self.matrix.codes()
-        p, d = len(self.matrix.books), arrays.n_params
-        out = np.zeros((d, d))
-        # Task j multiplies column j with itself and later columns, so tasks write disjoint rows.
-        tasks = [
-            partial(
-                kernels.gram_blocks, codes, h, arrays.sizes[:p], arrays.bounds[: p + 1],
-                arrays.line, arrays.centre, arrays.step, arrays.own, out, j, j + 1,
-            )
-            for j in range(p)
-        ]  # fmt: skip
-        run_tasks(tasks, self.n_threads if self.n_entries > SERIAL_WORK else 1)
-        full = mirrored(np.triu(out))
-        bounds = arrays.bounds.astype(np.int64)
-        for j, at, basis in arrays.others:
-            rows = slice(at, at + basis.shape[1])
-            for k, book in enumerate(self.matrix.books):
-                pairs = np.zeros((basis.shape[0], book.size))
-                kernels.add_pairs(codes[j], codes[k], h, pairs)
-                block = basis.T @ pairs @ book.basis
-                columns = slice(int(bounds[k]), int(bounds[k + 1]))
-                full[rows, columns], full[columns, rows] = block, block.T
-        return full
+    def gradients(self, r: FloatArray) -> FloatArray:
+        """Gradients in the coded parameters, (m, d), of up to eight columns of r, (n, m)."""
+        out, pull = self.joint_histograms(r), self.matrix.arrays.pull
+        return np.array([pull(np.ascontiguousarray(out[:, :, m])) for m in range(r.shape[1])])
+
+    def joint_histograms(self, r: FloatArray) -> FloatArray:
+        """Sums of up to eight columns of r by column and code, (columns, 256, 8).
+
+        The codes are read once for all of them.
+        """
+        words, count = self.matrix.words, r.shape[1]
+        if count < EIGHT:
+            r = np.pad(r, ((0, 0), (0, EIGHT - count)))
+        out = np.zeros((*self.matrix.arrays.centre.shape, EIGHT))
+        parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
+        cuts = even_cuts(words.shape[0], min(parts, words.shape[0]))
+        add = partial(kernels.add_histograms_eight, words, r, out)
+        run_tasks([partial(add, low, high) for low, high in pairwise(cuts)], parts)
+        return out
 
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram` in units of `sandwich`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -15,6 +16,7 @@ from auctor.data.dense import Dense
 from auctor.data.sharded import Sharded
 from auctor.data.sparse import Sparse, unsigned
 from auctor.kernels.linalg.products import increasing
+from auctor.kernels.runtime.parallel import in_parallel
 
 #: The data classes that a matrix or shards become.
 StoredData: TypeAlias = Dense | Sparse | Binned | Sharded
@@ -24,18 +26,14 @@ LARGEST = 1e100
 
 #: Entries that are checked at once: 256 KB of float64, which fits into a second-level cache.
 CHECKED_ENTRIES = 1 << 15
+#: Entries whose squares one task adds: 8 MB of float64.
+SQUARED_ENTRIES = 1 << 20
 
 #: Kinds of numpy dtypes that convert to float although they are not numbers: text, dates, records.
 NOT_NUMBERS = "USmMV"
 
 
-def as_data(
-    X: Any,
-    y: Any,
-    *,
-    weight: Any = None,
-    n_threads: int | None = None,
-) -> Dense | Sparse:
+def as_data(X: Any, y: Any, *, weight: Any = None, n_threads: int | None = None) -> Dense | Sparse:
     """A matrix and its target as `Data`, without a copy if the types allow it.
 
     Parameters
@@ -45,7 +43,6 @@ def as_data(
     y : (n,) numbers
         Encoded target: -1 and +1, or real numbers.
     weight : (n,) non-negative numbers, optional
-    n_threads : int, optional
 
     Examples
     --------
@@ -56,8 +53,7 @@ def as_data(
     matrix = as_matrix(X)
     n = matrix.shape[0]
     target = Target(
-        check_vector("y", y, size=n),
-        None if weight is None else check_weight(weight, n),
+        check_vector("y", y, size=n), None if weight is None else check_weight(weight, n)
     )
     return wrap(matrix, target, n_threads=n_threads)
 
@@ -92,21 +88,28 @@ def as_matrix(X: Any, *, finite: bool = True) -> Any:
     matrix = _as_sparse(X) if sparse.issparse(X) else _as_array(X)
     if matrix.ndim != 2:
         raise DataError(
-            "X with two dimensions",
-            got=matrix.ndim,
-            todo="Reshape your data: X.reshape(-1, 1) for one column.",
+            f"X with two dimensions; got {matrix.ndim}. Reshape your data: X.reshape(-1, 1) for "
+            "one column."
         )
     n, d = matrix.shape
     if n < 1 or d < 1:
         raise DataError(
-            "some rows and columns",
-            got=f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of "
-            "1 is required",
-            todo="Pass some data.",
+            f"some rows and columns; got {n} sample(s) and {d} feature(s) (shape=({n}, {d})) while "
+            "a minimum of 1 is required. Pass some data."
         )
     if finite:
         _check_finite(matrix if isinstance(matrix, np.ndarray) else matrix.data)
     return matrix
+
+
+def refuse_swapped(X: Any, y: Any) -> None:
+    """Raise if X has the shape of labels and y that of rows."""
+    shapes = [one.shape for one in (X, y) if isinstance(one, np.ndarray) or hasattr(one, "iloc")]
+    if [len(shape) for shape in shapes] == [1, 2] and shapes[1][1] > 1:
+        raise DataError(
+            f"X with two dimensions, then y with one; got the shapes {shapes[0]} and {shapes[1]}. "
+            "Pass X first: fit(X, y)."
+        )
 
 
 def feature_names(X: Any) -> list[str] | None:
@@ -121,9 +124,8 @@ def feature_names(X: Any) -> list[str] | None:
     )
     if twice:
         raise DataError(
-            "distinct column names",
-            got=f"{', '.join(twice[:5])} more than once",
-            todo="Rename or drop the repeated columns.",
+            f"distinct column names; got {', '.join(twice[:5])} more than once. Rename or drop the "
+            "repeated columns."
         )
     return listed
 
@@ -135,36 +137,24 @@ def check_weight(weight: Any, n: int, *, zeros: bool = False) -> FloatArray:
     """
     refuse_masked(weight, "sample_weight")
     if np.asarray(weight).dtype.kind == "c":
-        raise DataError(
-            "{option} to be real",
-            got="complex numbers",
-            todo="Pass their real part.",
-            option="sample_weight",
-        )
+        raise DataError("`sample_weight` to be real; got complex numbers. Pass their real part.")
     checked = check_vector("sample_weight", weight, size=n)
     if (checked < 0).any():
         raise DataError(
-            "{option} >= 0",
-            got=f"{checked.min():g}",
-            todo="Remove or clip such weights.",
-            option="sample_weight",
+            f"`sample_weight` >= 0; got {checked.min():g}. Remove or clip such weights."
         )
     if not checked.any():
         if zeros:
             return checked
         raise DataError(
-            "some positive sample_weight",
-            got="zeros only",
-            todo="Pass weights that are not all zero.",
+            "some positive sample_weight; got zeros only. Pass weights that are not all zero."
         )
     with np.errstate(over="ignore"):
         total = float(checked.sum())
     if not 1.0 / LARGEST <= total <= LARGEST:
         raise DataError(
-            f"{{option}} with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]",
-            got=f"{total:g}",
-            todo="Divide the weights by their mean.",
-            option="sample_weight",
+            f"`sample_weight` with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]; got {total:g}. "
+            "Divide the weights by their mean."
         )
     return checked
 
@@ -173,9 +163,8 @@ def refuse_masked(values: Any, name: str) -> None:
     """Raise `DataError` for a masked array with masked entries; numpy would ignore the mask."""
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise DataError(
-            f"{name} without missing entries",
-            got=f"a masked array with {int(np.ma.getmaskarray(values).sum())} of them",
-            todo="Fill or drop them.",
+            f"{name} without missing entries; got a masked array with "
+            f"{int(np.ma.getmaskarray(values).sum())} of them. Fill or drop them."
         )
 
 
@@ -183,16 +172,14 @@ def refuse_lazy(X: Any) -> None:
     """Raise `DataTypeError` for a lazy table, whose rows are not computed yet."""
     if hasattr(type(X), "collect"):
         raise DataTypeError(
-            "a table in memory", got=f"a lazy {type(X).__name__}", todo="Call .collect() first."
+            f"a table in memory; got a lazy {type(X).__name__}. Call .collect() first."
         )
 
 
 def _as_sparse(X: Any) -> Any:
     """A canonical CSR or CSC matrix of float32 or float64."""
     if np.iscomplexobj(X):
-        raise DataError(
-            "real numbers", got="Complex data not supported", todo="Pass the real part."
-        )
+        raise DataError("real numbers; got Complex data not supported. Pass the real part.")
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     if X.dtype not in (np.float32, np.float64):
@@ -223,15 +210,12 @@ def _as_array(X: Any) -> Array:
             "X with rows of equal length", got=str(error), todo="Pad or drop the short rows."
         ) from error
     if np.iscomplexobj(array):
-        raise DataError(
-            "real numbers", got="Complex data not supported", todo="Pass the real part."
-        )
+        raise DataError("real numbers; got Complex data not supported. Pass the real part.")
     # Text, dates and records convert to float silently: an error instead.
     if array.dtype.kind in NOT_NUMBERS:
         raise DataError(
-            "numeric columns",
-            got=f"values of type {array.dtype}",
-            todo="Convert text and dates to numbers first.",
+            f"numeric columns; got values of type {array.dtype}. Convert text and dates to numbers "
+            "first."
         )
     if array.dtype not in (np.float32, np.float64):
         try:
@@ -260,9 +244,8 @@ def _table_to_array(X: Any) -> Array:
     bad = [name for name in _names(X) if not _is_numeric(X, name)]
     if bad:
         raise DataError(
-            "numeric columns",
-            got=f"non-numeric {', '.join(map(repr, bad[:5]))}",
-            todo="Use TableClassifier, or encode text, categories and dates first.",
+            f"numeric columns; got non-numeric {', '.join(map(repr, bad[:5]))}. Drop them, "
+            "encode text, categories and dates first, or use TableClassifier, which does."
         )
     array = X.to_numpy() if hasattr(X, "to_numpy") else None
     if array is None or array.dtype == object:
@@ -303,9 +286,16 @@ def _is_numeric(X: Any, name: Any) -> bool:
 def _check_finite(values: Array) -> None:
     """Raise `DataError` for NaN, infinity and entries above `LARGEST`."""
     flat = values.ravel(order="K")
-    with np.errstate(all="ignore"):
-        if np.dot(flat, flat) < LARGEST:  # a fast sufficient test: NaN and infinity fail it
-            return
+
+    def squares(low: int) -> float:
+        with np.errstate(all="ignore"):
+            strip = flat[low : low + SQUARED_ENTRIES]
+            return float(np.dot(strip, strip))
+
+    starts = range(0, flat.size, SQUARED_ENTRIES)
+    # A fast sufficient test: NaN and infinity fail it.
+    if sum(in_parallel(partial(squares, low) for low in starts)) < LARGEST:
+        return
     # Find the reason: the extremes, a strip at a time, so that no copy of X is made.
     low = high = 0.0
     for start in range(0, flat.size, CHECKED_ENTRIES):
@@ -313,19 +303,13 @@ def _check_finite(values: Array) -> None:
         low = float(np.minimum(low, strip.min()))
         high = float(np.maximum(high, strip.max()))
     if np.isnan(low) or np.isnan(high):
-        raise DataError(
-            "finite values in X", got="NaN", todo="Input X contains NaN: impute or drop them."
-        )
+        raise DataError("finite values in X; got NaN. Input X contains NaN: impute or drop them.")
     extreme = max(-low, high)
     if np.isinf(extreme):
         raise DataError(
-            "finite values in X",
-            got="infinity",
-            todo="Input X contains infinity: replace such entries.",
+            "finite values in X; got infinity. Input X contains infinity: replace such entries."
         )
     if extreme > LARGEST:
         raise DataError(
-            f"entries of X below {LARGEST:g} in size",
-            got=f"{extreme:g}",
-            todo="Rescale that column.",
+            f"entries of X below {LARGEST:g} in size; got {extreme:g}. Rescale that column."
         )

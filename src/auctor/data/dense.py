@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from auctor.core.cost import product_passes
+from auctor.core.linalg import product_passes
 from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, Target
 from auctor.data.blocks import MOST_BLOCKS, InMemory, mirrored
 from auctor.kernels.linalg import products as linear
@@ -25,7 +25,6 @@ class Dense(InMemory):
     Parameters
     ----------
     X : (n, d) float array
-    target : Target
     n_threads : int, optional
         Threads for the products; the cores this process may use by default.
 
@@ -43,6 +42,11 @@ class Dense(InMemory):
         # Rows of this array are contiguous: rows of X, or columns of X.
         self._lines = X if self.by_rows else X.T
         self.n_entries = int(X.size)
+
+    @property
+    def matrix(self) -> Array:
+        """The rows, (n, d)."""
+        return self._lines if self.by_rows else self._lines.T
 
     def __sizeof__(self) -> int:
         """Bytes of the rows, by which Dask decides not to move them."""

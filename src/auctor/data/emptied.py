@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from auctor.core.capability import Capability
+from auctor.core.capabilities import Capability
 from auctor.core.data_capabilities import FullData
 from auctor.core.protocols import Data
 from auctor.core.types import CompressedColumns, DuplicateRows, FloatArray, IntArray, Target
@@ -18,11 +18,6 @@ class Emptied:
 
     It has the capabilities of ``data``, of which it makes no copy unless asked for single rows or
     columns.
-
-    Parameters
-    ----------
-    data : Data
-    empty : array of columns
 
     Examples
     --------

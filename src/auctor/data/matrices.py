@@ -105,6 +105,21 @@ def column_values(matrix: Any) -> Iterator[Array]:
         yield column
 
 
+def column_ends(matrix: Any) -> tuple[FloatArray, FloatArray]:
+    """Minimum and maximum of every column.
+
+    Examples
+    --------
+    >>> column_ends(csr_array([[0.0, -1.0], [3.0, -2.0]]))
+    (array([ 0., -2.]), array([ 3., -1.]))
+    """
+    low, high = (
+        np.asarray(end if is_dense(matrix) else end.toarray(), dtype=np.float64).ravel()
+        for end in (matrix.min(axis=0), matrix.max(axis=0))
+    )
+    return low, high
+
+
 def largest_size(matrix: Any) -> float:
     """The largest absolute entry, ignoring NaN; 0 if there is none."""
     values = matrix if is_dense(matrix) else matrix.data

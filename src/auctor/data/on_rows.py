@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auctor.core.capabilities import CENTRABLE, CURVED, LOSS
-from auctor.core.capability import Capability
+from auctor.core.capabilities import CENTRABLE, CURVED, LOSS, Capability
 from auctor.core.curvature import Curvature
 from auctor.core.protocols import Loss
 from auctor.core.shift import shifts_of

@@ -16,10 +16,6 @@ class PlacedRows(Sharded):
     """Shards whose scores are a `Spread`: a vector stored on the workers.
 
     Products accept such vectors, and numpy arrays, which are sent to the workers.
-
-    Parameters
-    ----------
-    rows : Sharded
     """
 
     def __init__(self, rows: Sharded) -> None:

@@ -6,12 +6,14 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
 from auctor.core.errors import DataError, DataLost
 from auctor.core.types import Array
-from auctor.data.shards import ALIGNMENT, Shard
+from auctor.data.shards import ALIGNMENT
 
 #: Threads that read; two keep a disk busy while the products run.
 READERS = 2
@@ -21,27 +23,36 @@ SPARE = 1
 CACHED = 0.5
 
 
+class FileOfBytes(Protocol):
+    """A file of a size that is known before it is read, such as a shard."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Its size."""
+
+
 class Ring:
     """Reads shards in order, some ahead, into buffers that are reused.
 
     Parameters
     ----------
-    shards : sequence of Shard
     memory : int
         Bytes for all buffers; at least one shard must fit.
     """
 
-    def __init__(self, shards: Sequence[Shard], memory: int) -> None:
+    def __init__(self, shards: Sequence[FileOfBytes], memory: int) -> None:
         self._shards = shards
         #: Inode, size and time of change of every file when it was read for the first time.
         self._stamps: dict[int, tuple[int, int, int]] = {}
         largest = max(shard.n_bytes for shard in shards)
         if memory < largest:
             raise DataError(
-                f"memory for one shard, {largest} bytes",
-                got=memory,
-                todo="Raise {option}, or convert the table into smaller shards.",
-                option="memory",
+                f"memory for one shard, {largest} bytes; got {memory}. Raise `memory=`, or convert "
+                "the table into smaller shards."
             )
         # As many buffers as readers can fill and one in use, if the memory allows.
         count = min(len(shards), READERS + SPARE, max(1, memory // max(1, largest)))
@@ -50,7 +61,7 @@ class Ring:
         self._forget = hasattr(os, "posix_fadvise") and total > CACHED * _physical_memory()
 
     def blocks(
-        self, check: Callable[[Shard, Array], None] | None = None
+        self, check: Callable[[Any, Array], None] | None = None
     ) -> Iterator[tuple[int, Array]]:
         """Number and bytes of every shard, in order; the bytes are valid until the next shard.
 
@@ -80,9 +91,7 @@ class Ring:
                 free.append(buffer)
                 refill()
 
-    def _read(
-        self, number: int, buffer: Array, check: Callable[[Shard, Array], None] | None
-    ) -> None:
+    def _read(self, number: int, buffer: Array, check: Callable[[Any, Array], None] | None) -> None:
         """Fill a buffer with the bytes of a shard; refuse a file that changed after it was open."""
         shard = self._shards[number]
         view, done = buffer.data[: shard.n_bytes], 0
@@ -91,18 +100,18 @@ class Ring:
                 state = os.fstat(file.fileno())
                 stamp = (state.st_ino, state.st_size, state.st_mtime_ns)
                 if self._stamps.setdefault(number, stamp) != stamp:
-                    raise _lost(shard, "a file that has changed")
+                    raise lost(shard, "a file that has changed")
                 while done < shard.n_bytes:
                     got = file.readinto(view[done:])
                     if not got:
-                        raise _lost(shard, f"its end after {done} bytes")
+                        raise lost(shard, f"its end after {done} bytes")
                     done += got
                 if self._forget and hasattr(os, "posix_fadvise"):  # macOS, Windows: no such call
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         except OSError as error:
             if isinstance(error, DataLost):
                 raise
-            raise _lost(shard, error.strerror or str(error)) from error
+            raise lost(shard, error.strerror or str(error)) from error
         if check is not None:
             check(shard, buffer[: shard.n_bytes])
 
@@ -122,10 +131,9 @@ def _physical_memory() -> int:
         return 0
 
 
-def _lost(shard: Shard, what: str) -> DataLost:
+def lost(shard: FileOfBytes, what: str) -> DataLost:
     """The error for a file that was complete when it was opened and cannot be read now."""
     return DataLost(
-        f"to read {shard.path.name} in every pass",
-        got=what,
-        todo="Bring the file back, or convert the table again.",
+        f"to read {shard.path.name} in every pass; got {what}. Bring the file back, or convert the "
+        "table again."
     )

@@ -60,9 +60,8 @@ def write_shard(path: AnyPath, X: Any, y: Array, weight: Array | None = None) ->
             matrix.sum_duplicates()
         if max(matrix.nnz, matrix.shape[1]) > MOST_ENTRIES:
             raise DataError(
-                f"at most {MOST_ENTRIES} entries in a shard",
-                got=f"{matrix.nnz} in {matrix.shape[1]} columns",
-                todo="Write fewer rows into each shard.",
+                f"at most {MOST_ENTRIES} entries in a shard; got {matrix.nnz} in {matrix.shape[1]} "
+                "columns. Write fewer rows into each shard."
             )
         arrays += [matrix.indptr.astype("<i4"), matrix.indices.astype("<i4")]
         if (matrix.data == 1.0).all():
@@ -101,8 +100,6 @@ def write_manifest(
 
     Parameters
     ----------
-    folder : path
-    n_columns : int
     shards : sequence of ShardEntry
         From `write_shard`, in the order of the numbers in the paths.
     sparse : bool
@@ -116,16 +113,14 @@ def write_manifest(
     for label in coded:
         if not is_label(label):
             raise DataError(
-                "labels that are text, whole numbers or finite numbers",
-                got=repr(label)[:80],
-                todo="Drop the rows without a label, or write the labels as text.",
+                f"labels that are text, whole numbers or finite numbers; got {repr(label)[:80]}. "
+                "Drop the rows without a label, or write the labels as text."
             )
     columns = None if names is None else list(names)
     if columns is not None and len(set(columns)) != len(columns):
         raise DataError(
-            "a name of its own for every column",
-            got=f"{len(columns)} columns with {len(set(columns))} names",
-            todo="Rename the columns.",
+            f"a name of its own for every column; got {len(columns)} columns with "
+            f"{len(set(columns))} names. Rename the columns."
         )
     fields = {
         "columns": n_columns,

@@ -10,23 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.capability import Capability
-from auctor.core.cost import product_passes
+from auctor.core.capabilities import Capability
 from auctor.core.data_capabilities import GRAM
 from auctor.core.errors import DataError, speaks, speaks_as
 from auctor.core.files import AnyPath
+from auctor.core.linalg import product_passes
 from auctor.core.memory import check_memory
 from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.shards import open_folder
 from auctor.data.spread import Holder, ordered_sum
-from auctor.data.workers import (
-    LARGEST,
-    FileWorkers,
-    MemoryWorkers,
-    ShardFacts,
-    Workers,
-)
+from auctor.data.workers import LARGEST, FileWorkers, MemoryWorkers, ShardFacts, Workers
 
 #: Default size in bytes of the ring of buffers that shards on the disk are read into.
 BUFFER_BYTES = 512 << 20
@@ -49,8 +43,6 @@ class Sharded:
 
     Parameters
     ----------
-    workers : Workers
-    names : names of the columns, optional
     target : Target, optional
         Instead of that of the shards.
     labels : (negative, positive), optional
@@ -76,9 +68,9 @@ class Sharded:
         holder: Holder | None = None,
     ) -> None:
         self.workers, self.names, self.labels, self._factor = workers, names, labels, factor
-        self._facts = check_facts(workers.facts()) if facts is None else facts
+        self.facts = check_facts(workers.facts()) if facts is None else facts
         self._given = None if target is None else target.compacted()
-        lengths = [facts.n_rows for facts in self._facts]
+        lengths = [facts.n_rows for facts in self.facts]
         self._ends = np.cumsum(lengths)
         #: The workers as keepers of vectors, shared by all views of the same shards.
         self.holder = Holder(workers, lengths) if holder is None else holder
@@ -115,24 +107,24 @@ class Sharded:
     @property
     def n_shards(self) -> int:
         """Number of shards."""
-        return len(self._facts)
+        return len(self.facts)
 
     @property
     def n_columns(self) -> int:
         """Columns."""
-        return self._facts[0].n_columns
+        return self.facts[0].n_columns
 
     @property
     def n_entries(self) -> int:
         """Stored entries of all shards."""
-        return sum(facts.n_entries for facts in self._facts)
+        return sum(facts.n_entries for facts in self.facts)
 
     @cached_property
     def target(self) -> Target:
         """Targets and weights of all rows, in the order of the shards; labels as int8."""
         if self._given is not None:
             return self._given
-        targets = [facts.target for facts in self._facts]
+        targets = [facts.target for facts in self.facts]
         y = np.concatenate([target.y for target in targets])
         if all(target.weight is None for target in targets):
             return Target(y).compacted()
@@ -146,7 +138,7 @@ class Sharded:
 
     def fingerprint(self) -> dict[str, Any]:
         """Numbers of rows, columns and shards and a checksum, to recognise the same rows later."""
-        target, sums = self.target, [facts.checksum for facts in self._facts]
+        target, sums = self.target, [facts.checksum for facts in self.facts]
         labels = 0
         for _, part in target.parts():
             labels = zlib.crc32(np.ascontiguousarray(part.y).tobytes(), labels)
@@ -199,7 +191,7 @@ class Sharded:
         return {
             "names": self.names,
             "target": self._given,
-            "facts": self._facts,
+            "facts": self.facts,
             "labels": self.labels,
             "factor": self._factor,
             "holder": self.holder,
@@ -250,13 +242,12 @@ class Sharded:
 def check_facts(facts: list[ShardFacts]) -> list[ShardFacts]:
     """Refuse shards that do not fit together, or hold no rows at all."""
     if not facts or not any(one.n_rows for one in facts):
-        raise DataError("some rows", got="none in any shard", todo="Pass some.")
+        raise DataError("some rows; got none in any shard. Pass some.")
     widths = {one.n_columns for one in facts}
     if len(widths) > 1:
         raise DataError(
-            "one number of columns in all shards",
-            got=sorted(widths),
-            todo="Give every part of the table the same columns.",
+            f"one number of columns in all shards; got {sorted(widths)}. Give every part of the "
+            "table the same columns."
         )
     return facts
 
@@ -304,7 +295,6 @@ def check_entries(data: Sharded) -> None:
     name = f"number {column}" if data.names is None else repr(data.names[column])
     size, row = answers[shard]
     raise DataError(
-        f"finite entries below {LARGEST:g}",
-        got=f"{size:g} in row {row} of partition {shard}; column {name} holds such entries",
-        todo="Drop the rows with nulls in that column, or fill them.",
+        f"finite entries below {LARGEST:g}; got {size:g} in row {row} of partition {shard}; column "
+        f"{name} holds such entries. Drop the rows with nulls in that column, or fill them."
     )

@@ -179,9 +179,8 @@ class ShardFolder:
             return y
         if len(self.labels) != 2:
             raise DataError(
-                "rows of two classes",
-                got=f"{len(self.labels)}: {self.labels[:4]}",
-                todo="Keep two classes, or merge the others into one.",
+                f"rows of two classes; got {len(self.labels)}: {self.labels[:4]}. Keep two "
+                "classes, or merge the others into one."
             )
         code = self._positive(y, positive)
         return np.where(y == code, 1.0, -1.0)
@@ -196,10 +195,8 @@ class ShardFolder:
         if positive is not None:
             if positive not in self.labels:
                 raise DataError(
-                    f"one of the labels {self.labels}",
-                    got=repr(positive),
-                    todo="Pass {option} exactly as in the table.",
-                    option="positive",
+                    f"one of the labels {self.labels}; got {positive!r}. Pass `positive=` exactly "
+                    "as in the table."
                 )
             return self.labels.index(positive)
         for usual in (1, True, "1", "true", "yes"):
@@ -240,9 +237,8 @@ def _read_manifest(folder: Path) -> Any:
     if not path.is_file():
         if not folder.is_dir() or not next(folder.glob(f"*{ENDING}"), None):
             raise DataError(
-                "a folder with shards",
-                got=folder,
-                todo="Make one with auctor convert table.parquet folder.shards.",
+                f"a folder with shards; got {folder}. Make one with auctor convert table.parquet "
+                "folder.shards."
             )
         _refuse("no manifest, as before version 2 or in an unfinished folder", path)
     try:
@@ -256,9 +252,8 @@ def _read_manifest(folder: Path) -> Any:
         _refuse("another kind of file", path)
     if said[0] != b"%d" % VERSION:
         raise DataError(
-            f"shards of version {VERSION}",
-            got=f"version {said[0].decode(errors='replace')[:20]!r} in {path.name}",
-            todo="Run auctor convert on the table again.",
+            f"shards of version {VERSION}; got version {said[0].decode(errors='replace')[:20]!r} "
+            f"in {path.name}. Run auctor convert on the table again."
         )
     if said[1] != hashlib.sha256(text).hexdigest().encode():
         _refuse("bytes that differ from those written (checksum)", path)
@@ -321,7 +316,7 @@ def is_label(value: Any) -> bool:
 def _broken(what: str, path: Path) -> DataError:
     """The error for a folder that is not as it was written."""
     return DataError(
-        "complete shards", got=f"{what}: {path.name}", todo="Run auctor convert on the table again."
+        f"complete shards; got {what}: {path.name}. Run auctor convert on the table again."
     )
 
 

@@ -22,12 +22,6 @@ PAIR_COST = 0.35
 class Sparse(InMemory):
     """A CSR or CSC matrix with 32- or 64-bit indices, without a copy.
 
-    Parameters
-    ----------
-    X : scipy CSR or CSC array or matrix in canonical format
-    target : Target
-    n_threads : int, optional
-
     Examples
     --------
     >>> import numpy as np
@@ -43,6 +37,11 @@ class Sparse(InMemory):
         self.by_rows = X.format == "csr"
         self._parts = unsigned(X)
         self.n_entries = int(X.nnz)
+
+    @property
+    def matrix(self) -> Any:
+        """The rows, CSR or CSC."""
+        return self._X
 
     def __sizeof__(self) -> int:
         """Bytes of the rows, by which Dask decides not to move them."""
@@ -115,8 +114,7 @@ class Sparse(InMemory):
             self._map(lambda a, b: linear.gather_squares(*self._parts, h, out, a, b))
             return out
         return self._reduce(
-            lambda out, a, b: linear.scatter_squares(*self._parts, h, out, a, b),
-            (self.n_columns,),
+            lambda out, a, b: linear.scatter_squares(*self._parts, h, out, a, b), (self.n_columns,)
         )[0]
 
     def gram(self, h: FloatArray) -> FloatArray:
@@ -184,8 +182,7 @@ class Sparse(InMemory):
             self._map(lambda a, b: linear.gather_squares(*self._parts, scale, out, a, b))
             return out
         return self._reduce(
-            lambda out, a, b: linear.scatter_squares(*self._parts, scale, out, a, b),
-            (self.n_rows,),
+            lambda out, a, b: linear.scatter_squares(*self._parts, scale, out, a, b), (self.n_rows,)
         )[0]
 
     def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:

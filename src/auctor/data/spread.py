@@ -208,7 +208,6 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
 
     Parameters
     ----------
-    holder : Holder
     formula : Leaf or Formula
         A stored vector, or a formula of such vectors.
     known : mapping, optional

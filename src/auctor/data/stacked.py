@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.capability import Capability
+from auctor.core.capabilities import Capability
 from auctor.core.data_capabilities import SECOND_ORDER
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, Target

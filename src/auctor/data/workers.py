@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from auctor.core.errors import DataError
-from auctor.core.types import Array, FloatArray, Target
+from auctor.core.protocols import Loss
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data.binned import Binned
+from auctor.data.code_files import Cells, Codes, Part, coded
+from auctor.data.codebook import Book
 from auctor.data.dense import Dense
 from auctor.data.on_rows import ROW_METHODS, filled
 from auctor.data.ring import Ring
@@ -62,6 +66,14 @@ class Workers(Protocol):
         """
 
 
+@runtime_checkable
+class Evaluating(Protocol):
+    """Workers that have forms of losses of their own, such as a device."""
+
+    def kind(self, loss: Loss) -> Any:
+        """The form of a loss that is evaluated where the scores are, or None."""
+
+
 def facts_of(data: Dense | Sparse, checksum: int | None = None) -> ShardFacts:
     """The facts about rows that the driver needs; by default the checksum is that of their sum."""
     if checksum is None:
@@ -94,12 +106,7 @@ class ResidentCall(NamedTuple):
 
 
 class HeldShard:
-    """A shard in the memory of a worker, with the results that are stored beside it.
-
-    Parameters
-    ----------
-    data : Dense or Sparse
-    """
+    """A shard in the memory of a worker, with the results that are stored beside it."""
 
     def __init__(self, data: Dense | Sparse) -> None:
         self.data = data
@@ -160,10 +167,43 @@ def _largest(data: Dense | Sparse) -> tuple[float, int]:
 def refuse_entry(shard: str, size: float, row: int) -> None:
     """Raise `DataError` for an entry of a shard that is not finite, or huge."""
     raise DataError(
-        f"finite entries below {LARGEST:g}",
-        got=f"{size:g} in {shard}, row {row}",
-        todo="Correct that row, and convert the table again.",
+        f"finite entries below {LARGEST:g}; got {size:g} in {shard}, row {row}. Correct that row, "
+        "and convert the table again."
     )
+
+
+def _of(data: Any, stored: Any, request: tuple[Any, ...]) -> Any:
+    """A method of a stored result."""
+    return SHARD_METHODS[request[0]](stored, *request[1:])
+
+
+def _coded(data: Dense | Sparse, columns: Any) -> Binned:
+    nothing = Target(np.empty(0))
+    return Binned(columns.encoded(data.matrix), nothing, n_threads=data.n_threads)
+
+
+def _cells(data: Any, coded: Binned, pairs: Sequence[Any], books: Sequence[Book]) -> Binned:
+    matrix = coded.matrix.cells(pairs, books)
+    return Binned(matrix, coded.target, n_threads=coded.n_threads)
+
+
+def _histograms(data: Binned, r: FloatArray) -> FloatArray:
+    return data.histograms(r)
+
+
+def _gram_of(data: Binned, index: IntArray, h: FloatArray) -> FloatArray:
+    return data.only(index).gram(h)
+
+
+def _pair_sums(
+    data: Binned, levels: Array, sizes: IntArray, pairs: Array, moments: Array, times: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    return data.matrix.pair_sums(levels, sizes, pairs, moments, times, data.n_threads)
+
+
+def _answer(data: Dense | Sparse, question: Any, rows: IntArray, weight: Any) -> Any:
+    """What an object with a method ``answer`` finds in the rows."""
+    return question.answer(data.matrix, rows, weight)
 
 
 #: Methods of a shard by name. Other processes are sent only these names, never functions.
@@ -174,6 +214,13 @@ SHARD_METHODS: dict[str, Any] = {
     "sandwich": _sandwich,
     "gram": _gram,
     "largest": _largest,
+    "of": _of,
+    "coded": _coded,
+    "cells": _cells,
+    "histograms": _histograms,
+    "gram_of": _gram_of,
+    "pair_sums": _pair_sums,
+    "answer": _answer,
     **ROW_METHODS,
 }
 
@@ -207,7 +254,6 @@ class FileWorkers:
 
     Parameters
     ----------
-    folder : ShardFolder
     memory : int
         Bytes for the ring of buffers.
     finite : bool
@@ -217,7 +263,7 @@ class FileWorkers:
     gather_below: float = math.inf
 
     def __init__(self, folder: ShardFolder, memory: int, *, finite: bool = True) -> None:
-        self._folder, self._finite = folder, finite
+        self._folder, self._finite, self._memory = folder, finite, memory
         self._ring = Ring(folder.shards, memory)
 
     def facts(self) -> list[ShardFacts]:
@@ -245,4 +291,35 @@ class FileWorkers:
         return [
             call(self._folder.shards[number].data(payload), method, arguments[number])
             for number, payload in self._ring.blocks()
+        ]
+
+    def keep(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
+    ) -> list[Part]:
+        """Store codes of the rows ("coded"), or the cells of pairs of codes ("cells")."""
+        first = arguments[0]
+        codes: Codes
+        if method == "cells":
+            codes = Cells(kept[0][0].codes, *first[1:])
+        else:
+            books, fingerprint = first[0].books, first[0].fingerprint()
+            shards = self._folder.shards
+
+            def blocks() -> Iterator[Binned]:
+                for number, payload in self._ring.blocks():
+                    yield _coded(shards[number].data(payload), first[0])
+
+            codes = coded(self._folder.path, shards, books, fingerprint, self._memory, blocks)
+        return [Part(codes, number) for number in range(len(arguments))]
+
+    def ask(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
+    ) -> list[Any]:
+        """Call a method on every shard, or on the codes of its rows."""
+        if not kept[0]:
+            return self.each(method, arguments)
+        blocks = kept[0][0].codes.blocks()
+        return [
+            call(block, method, given, [block])
+            for given, block in zip(arguments, blocks, strict=True)
         ]

@@ -71,42 +71,57 @@ def best_halves(
 
 
 @kernel
-def pair_gains(
+def pair_sums(
     levels: Array,
     sizes: Array,
     pairs: Array,
     moments: Array,
     times: FloatArray,
+    sums: FloatArray,
+    counts: FloatArray,
+    low: int,
+    high: int,
+) -> None:
+    """Sums by cell of the pairs low..high: ``sums[q, cell]`` of the moments, ``counts`` of times.
+
+    ``levels`` (columns, n) are the levels of the rows, and ``moments`` (n, K) numbers of each row,
+    such as the slopes and curvatures of all members, which share one pass over the levels.
+    """
+    for q in range(low, high):
+        first, second = levels[pairs[q, 0]], levels[pairs[q, 1]]
+        width = np.uint32(sizes[pairs[q, 1]])
+        for i in range(first.shape[0]):
+            cell = np.uint32(first[i]) * width + np.uint32(second[i])
+            counts[q, cell] += times[i]
+            line, row = sums[q, cell], moments[i]
+            for k in range(row.shape[0]):
+                line[k] += row[k]
+
+
+@kernel
+def pair_gains(
+    sums: FloatArray,
+    counts: FloatArray,
+    sizes: Array,
+    pairs: Array,
     ridge: float,
     fewest: int,
     out: FloatArray,
     low: int,
     high: int,
 ) -> None:
-    """Gains ``out[q, k]`` of the pairs low..high for every member k.
+    """Gains ``out[q, k]`` of the pairs low..high for every member k, from sums of `pair_sums`.
 
-    ``levels`` (columns, n) are the levels of the rows, ``moments`` (n, 2 K) the slopes of the K
-    members and then their curvatures, 0 in rows that a member leaves out; ``times`` is the number
-    of rows that each counts for. All members share one pass over the levels.
+    The moments are the slopes of the K members, and then their curvatures.
     """
-    members = moments.shape[1] // 2
+    members = sums.shape[2] // 2
     for q in range(low, high):
-        first, second = levels[pairs[q, 0]], levels[pairs[q, 1]]
         height, width = sizes[pairs[q, 0]], sizes[pairs[q, 1]]
-        # Histograms over the cells, with the members side by side.
-        sums = np.zeros((height * width, moments.shape[1]))
-        counts = np.zeros(height * width)
-        for i in range(first.shape[0]):
-            cell = np.uint32(first[i]) * np.uint32(width) + np.uint32(second[i])
-            counts[cell] += times[i]
-            line, row = sums[cell], moments[i]
-            for k in range(row.shape[0]):
-                line[k] += row[k]
         for k in range(members):
-            slopes = sums[:, k].copy()
-            curves = sums[:, members + k].copy()
+            slopes = sums[q, :, k].copy()
+            curves = sums[q, :, members + k].copy()
             total = slopes.sum()
             parent = total * total / (curves.sum() + ridge)
-            one = best_halves(slopes, curves, counts, height, width, False, ridge, fewest)
-            two = best_halves(slopes, curves, counts, width, height, True, ridge, fewest)
+            one = best_halves(slopes, curves, counts[q], height, width, False, ridge, fewest)
+            two = best_halves(slopes, curves, counts[q], width, height, True, ridge, fewest)
             out[q, k] = max(max(one, two) - parent, 0.0)

@@ -144,13 +144,7 @@ def times_inverse(W: Array, indptr: Array, column: Array, step: Array, U: Array)
 
 @fast_kernel
 def sandwich(
-    W: Array,
-    indptr: Array,
-    row: Array,
-    column: Array,
-    step: Array,
-    U: Array,
-    out: Array,
+    W: Array, indptr: Array, row: Array, column: Array, step: Array, U: Array, out: Array
 ) -> None:
     """``(W D W)_ij`` of the free pairs, where D is the symmetric matrix of a step on them.
 

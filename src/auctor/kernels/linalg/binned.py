@@ -18,6 +18,7 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import kernel
+from auctor.kernels.runtime.eight import STRIDE, add_eight
 
 #: Rows per strip, whose sums of 8 bytes stay in the first-level cache.
 STRIP_ROWS = 2048
@@ -37,6 +38,8 @@ S5 = np.uint64(40)
 S6 = np.uint64(48)
 #: Shift, in bits, that moves the eighth byte of a word to the lowest place.
 S7 = np.uint64(56)
+#: Bytes of the tables of one column, eight numbers for every code.
+TABLE = np.uint64(256 * STRIDE)
 
 
 @kernel
@@ -227,70 +230,74 @@ def add_histograms(words: Array, r: FloatArray, out: FloatArray, low: int, high:
 
 
 @kernel
+def add_histograms_eight(words: Array, r: FloatArray, out: FloatArray, low: int, high: int) -> None:
+    """``out[j, c, m] += r[i, m]``, as `add_histograms`, for eight m side by side."""
+    first, stride = np.uint64(r.ctypes.data), np.uint64(STRIDE)
+    for k in range(low, high):
+        start = np.uint64(out[8 * k].ctypes.data)
+        for i in range(words.shape[1]):
+            x, line, table = words[k, i], first + stride * np.uint64(i), start
+            for _ in range(8):
+                add_eight(table + stride * (x & BYTE), line)
+                x >>= S1
+                table += TABLE
+
+
+@kernel
 def gram_blocks(
     codes: Array,
     h: FloatArray,
     sizes: Array,
     bounds: Array,
-    line: Array,
-    centre: FloatArray,
     step: Array,
     own: Array,
     out: FloatArray,
     low: int,
     high: int,
 ) -> None:
-    """Blocks ``(j, k >= j)`` of the Gram matrix for the columns j in low..high.
+    """Blocks (j, k) and (k, j), k >= j, of the Gram matrix for the columns j in low..high.
 
     Block (j, k) is ``B_j' H B_k``: H is the histogram of h over pairs of codes, and B_j turns the
-    parameters of column j, which lie in ``bounds[j]:bounds[j + 1]``, into its table. Both products
+    steps and own values of column j, ``bounds[j]:bounds[j + 1]``, into its table. Both products
     are running sums, as in `add_table_gradient`; ``codes`` has one contiguous line per column.
     """
     empty = bounds[-1]  # where positions without a parameter point
     for j in range(low, high):
+        first, width = bounds[j], bounds[j + 1] - bounds[j]
         for k in range(j, sizes.shape[0]):
-            if sizes[j] == 0 or sizes[k] == 0:  # columns that have a basis
+            # Columns without parameters here, or with a basis.
+            if width == 0 or bounds[k + 1] == bounds[k] or sizes[j] == 0 or sizes[k] == 0:
                 continue
             # H[c, c'] = sum of h over the rows with code c in column j and c' in column k; it is
             # diagonal for j = k.
             pairs = np.zeros((sizes[j], sizes[k]))
-            if j == k:
-                for i in range(h.shape[0]):
-                    pairs[codes[j, i], codes[j, i]] += h[i]
-            else:
-                left, right = codes[j], codes[k]
-                for i in range(h.shape[0]):
-                    pairs[left[i], right[i]] += h[i]
-            # half[c] = H[c] B_k
-            start = bounds[k]
-            half = np.zeros((sizes[j], bounds[k + 1] - start))
-            for c in range(sizes[j]):
-                above = slope = 0.0
+            left, right = codes[j], codes[k]
+            for i in range(h.shape[0]):
+                pairs[left[i], right[i]] += h[i]
+            # half = B_j' H, a line per parameter of column j
+            half = np.empty((width, sizes[k]))
+            for back in range(sizes[j]):
+                c = sizes[j] - 1 - back
+                if own[j, c] != empty:
+                    half[own[j, c] - first] = pairs[c]
+                if back:  # the sum over this code and all above it
+                    for e in range(sizes[k]):
+                        pairs[c, e] += pairs[c + 1, e]
+                if step[j, c] != empty:
+                    half[step[j, c] - first] = pairs[c]
+            # half B_k
+            for q in range(width):
+                above = 0.0
                 for back in range(sizes[k]):
                     e = sizes[k] - 1 - back
-                    value = pairs[c, e]
+                    value = half[q, e]
                     above += value
-                    slope += value * centre[k, e]
                     if step[k, e] != empty:
-                        half[c, step[k, e] - start] += above
+                        out[first + q, step[k, e]] = above
+                        out[step[k, e], first + q] = above
                     if own[k, e] != empty:
-                        half[c, own[k, e] - start] += value
-                if line[k] != empty:
-                    half[c, line[k] - start] += slope
-            # B_j' half, one column of it at a time
-            for q in range(half.shape[1]):
-                above = slope = 0.0
-                for back in range(sizes[j]):
-                    c = sizes[j] - 1 - back
-                    value = half[c, q]
-                    above += value
-                    slope += value * centre[j, c]
-                    if step[j, c] != empty:
-                        out[step[j, c], start + q] += above
-                    if own[j, c] != empty:
-                        out[own[j, c], start + q] += value
-                if line[j] != empty:
-                    out[line[j], start + q] += slope
+                        out[first + q, own[k, e]] = value
+                        out[own[k, e], first + q] = value
 
 
 @kernel

@@ -249,13 +249,7 @@ def dense_squares_axpy(rows: Array, h: FloatArray, out: FloatArray, low: int, hi
 
 @fast_kernel
 def dense_sandwich(
-    rows: Array,
-    h: FloatArray,
-    v: FloatArray,
-    offset: float,
-    out: FloatArray,
-    low: int,
-    high: int,
+    rows: Array, h: FloatArray, v: FloatArray, offset: float, out: FloatArray, low: int, high: int
 ) -> float:
     """``out += A.T @ z`` in one pass with ``z = h * (A @ v + offset)``; return the sum of z."""
     d = rows.shape[1]

@@ -6,6 +6,8 @@ replace comparisons: it takes O(n) and is faster than ``np.sort`` for many value
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy.typing as npt
 
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
+from auctor.kernels.runtime.parallel import available_threads, even_cuts, in_parallel
 
 BoolArray = npt.NDArray[np.bool_]
 KeyArray = npt.NDArray[np.uint64]
@@ -23,6 +26,8 @@ AnyRows = npt.NDArray[np.integer[Any]]
 RADIX_FROM = 2048
 #: The same for sorting values with their rows or another array.
 RADIX_WITH_ROWS_FROM = 512
+#: Keys from which a sort has another task.
+TASK_KEYS = 1 << 16
 
 #: The sign bit of a double, and all 64 bits.
 _SIGN = np.uint64(1 << 63)
@@ -78,6 +83,14 @@ def _digit_counts(keys: KeyArray, first: int) -> KeyArray:
 
 
 @kernel
+def _count_digit(keys: KeyArray, shift: np.uint64, counts: KeyArray) -> None:
+    """How often each digit at ``shift`` occurs."""
+    counts[:] = _ZERO
+    for i in range(keys.shape[0]):
+        counts[(keys[i] >> shift) & _DIGIT] += _ONE
+
+
+@kernel
 def _scatter(
     keys: KeyArray,
     out: KeyArray,
@@ -86,13 +99,7 @@ def _scatter(
     place: KeyArray,
     shift: np.uint64,
 ) -> None:
-    """Stable sort by the digit at ``shift``; ``place`` holds its counts and is overwritten."""
-    # Counts become the position of the first key with each digit.
-    total = _ZERO
-    for digit in range(_DIGITS):
-        count = place[digit]
-        place[digit] = total
-        total += count
+    """Stable sort by the digit at ``shift``; ``place`` is where the next key with a digit goes."""
     for i in range(keys.shape[0]):
         d = (keys[i] >> shift) & _DIGIT
         k = place[d]
@@ -136,15 +143,41 @@ def _radix_sort(keys: KeyArray, payload: AnyKeys | None) -> tuple[KeyArray, AnyK
     too many moves, a second round sorts by all digits. Every round is stable, so the result is.
     """
     out, payload_out = np.empty_like(keys), None if payload is None else np.empty_like(payload)
+    n = keys.shape[0]
+    # Keys of each task; they go to the same places whatever the number of tasks.
+    cuts = even_cuts(n, max(1, min(available_threads(), n // TASK_KEYS)))
+    blocks = list(pairwise(cuts))
+    places = np.empty((len(blocks), _DIGITS), np.uint64)
     for first in (_LOWEST, 0):
-        counts = _digit_counts(keys, first)
+        whole = np.sum(in_parallel(partial(_digit_counts, keys[a:b], first) for a, b in blocks), 0)
         for p in range(first, _PASSES):
-            if counts[p].max() == keys.shape[0]:
+            if whole[p].max() == n:
                 continue  # one digit everywhere: nothing moves
-            _scatter(keys, out, payload, payload_out, counts[p], np.uint64(p) * _BITS)
+            shift = np.uint64(p) * _BITS
+            if len(blocks) > 1:
+                in_parallel(
+                    partial(_count_digit, keys[a:b], shift, places[k])
+                    for k, (a, b) in enumerate(blocks)
+                )
+            else:
+                places[0] = whole[p]
+            # Counts become places: those of smaller digits, and of the same digit before, go first.
+            before = np.cumsum(places.T.ravel()) - places.T.ravel()
+            places[:] = before.reshape(_DIGITS, -1).T
+            in_parallel(
+                partial(
+                    _scatter, keys[a:b], out, None if payload is None else payload[a:b],
+                    payload_out, places[k], shift,
+                )
+                for k, (a, b) in enumerate(blocks)
+            )  # fmt: skip
             keys, out = out, keys
             payload, payload_out = payload_out, payload
-        if _insertion_sort(keys, payload):
+        sorted_blocks = in_parallel(
+            partial(_insertion_sort, keys[a:b], None if payload is None else payload[a:b])
+            for a, b in blocks
+        )
+        if all(sorted_blocks) and (len(blocks) == 1 or _insertion_sort(keys, payload)):
             break
     return keys, payload
 
@@ -288,10 +321,7 @@ def twice_mass_below(
 
 @kernel
 def counts_at_thresholds(
-    pos: FloatArray,
-    neg: FloatArray,
-    pos_weight: FloatArray | None,
-    neg_weight: FloatArray | None,
+    pos: FloatArray, neg: FloatArray, pos_weight: FloatArray | None, neg_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight of positives and of negatives at or above each distinct score, from the top.
 

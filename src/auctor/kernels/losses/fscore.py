@@ -37,12 +37,7 @@ LEVEL_COLUMNS = 7
 
 @kernel
 def worst_labelling(
-    pos: FloatArray,
-    p: FloatArray,
-    neg: FloatArray,
-    q: FloatArray,
-    factor: float,
-    whole: bool,
+    pos: FloatArray, p: FloatArray, neg: FloatArray, q: FloatArray, factor: float, whole: bool
 ) -> tuple[float, int, int, float]:
     """Maximise ``1 - F + 2 (scores of flipped negatives - scores of flipped positives)``.
 

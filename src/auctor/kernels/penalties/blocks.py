@@ -195,12 +195,7 @@ def minimise_block(
 
 @kernel
 def descend_gram(
-    gram: FloatArray,
-    slope: FloatArray,
-    blocks: Blocks,
-    z: FloatArray,
-    max_sweeps: int,
-    tol: float,
+    gram: FloatArray, slope: FloatArray, blocks: Blocks, z: FloatArray, max_sweeps: int, tol: float
 ) -> tuple[int, bool]:
     """Sweeps of block descent with the Gram matrix of the working set; updates z and slope.
 

@@ -15,10 +15,8 @@ except ValueError as error:  # Numba refuses the variable without naming it
     if (threads := os.environ.get("NUMBA_NUM_THREADS")) is None:
         raise
     raise ParameterError(
-        "a positive number in the environment variable NUMBA_NUM_THREADS",
-        got=threads,
-        todo="Unset it: kernels use the threads of {option}.",
-        option="n_threads",
+        f"a positive number in the environment variable NUMBA_NUM_THREADS; got {threads}. Unset "
+        "it: kernels use the threads of `n_threads=`."
     ) from error
 from numba.core import event
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import Any, NamedTuple
+from contextvars import ContextVar
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -21,11 +22,34 @@ SERIAL_WORK = 60_000
 
 _pool: ThreadPoolExecutor | None = None
 
+#: Threads that the code running now may use; ``None``: all cores.
+_limit: ContextVar[int | None] = ContextVar("auctor_threads", default=None)
+
+T = TypeVar("T")
+
+
+@contextmanager
+def limit_threads(n_threads: int | None) -> Iterator[None]:
+    """Let the block use ``n_threads`` threads at most; ``None`` changes nothing.
+
+    Examples
+    --------
+    >>> with limit_threads(1):
+    ...     available_threads()
+    1
+    """
+    before = _limit.set(_limit.get() if n_threads is None else available_threads(n_threads))
+    try:
+        yield
+    finally:
+        _limit.reset(before)
+
 
 def available_threads(n_threads: int | None = None) -> int:
-    """Number of threads: ``n_threads`` where given, else the cores that this process may use.
+    """Number of threads: ``n_threads`` where given, else the limit of the block, else all cores.
 
-    ``OMP_NUM_THREADS`` caps the default, as process pools set it to share cores between workers.
+    Cores are those that this process may use. ``OMP_NUM_THREADS`` caps them, as process pools set
+    it to share cores between workers.
 
     Examples
     --------
@@ -34,6 +58,8 @@ def available_threads(n_threads: int | None = None) -> int:
     """
     if n_threads is not None:
         return check_int("n_threads", n_threads, low=1)
+    if (most := _limit.get()) is not None:
+        return most
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
@@ -41,8 +67,13 @@ def available_threads(n_threads: int | None = None) -> int:
 
 
 def run_tasks(tasks: Sequence[Callable[[], object]], n_threads: int) -> None:
-    """Run the tasks on up to ``n_threads`` threads, the calling one included; wait for all."""
+    """Run the tasks on up to ``n_threads`` threads, the calling one included; wait for all.
+
+    Tasks of tasks share the threads: with two tasks on eight threads, each may use four.
+    """
     global _pool
+    limit = _limit.get()
+    n_threads = n_threads if limit is None else min(n_threads, limit)
     workers = min(n_threads, len(tasks))
     if workers <= 1:
         for task in tasks:
@@ -54,13 +85,32 @@ def run_tasks(tasks: Sequence[Callable[[], object]], n_threads: int) -> None:
 
     # Worker k runs the tasks k, k + workers, ...; the calling thread is worker 0.
     def run_share(first: int) -> None:
-        for task in tasks[first::workers]:
-            task()
+        with limit_threads(n_threads // workers):
+            for task in tasks[first::workers]:
+                task()
 
     futures = [_pool.submit(run_share, k) for k in range(1, workers)]
     run_share(0)
     for future in futures:
         future.result()
+
+
+def in_parallel(calls: Iterable[Callable[[], T]]) -> list[T]:
+    """Results of independent calls, in their order.
+
+    Examples
+    --------
+    >>> in_parallel([lambda: 1, lambda: 2])
+    [1, 2]
+    """
+    tasks = list(calls)
+    results: list[Any] = [None] * len(tasks)
+
+    def run(k: int) -> None:
+        results[k] = tasks[k]()
+
+    run_tasks([partial(run, k) for k in range(len(tasks))], available_threads())
+    return results
 
 
 class _Blas(NamedTuple):

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.additive.bins import Bins, PairBins, read_values
 from auctor.additive.columns import LevelBins
-from auctor.additive.edit import CurveModel, Edit, edited, measured, moved_by, term_number
-from auctor.additive.model import BAND, curve_of
+from auctor.additive.edit import CurveModel, edited, measured, moved_by, term_number
+from auctor.additive.means import MeanBins
+from auctor.additive.model import BAND, Edit
 from auctor.additive.text import coded, with_labels
 from auctor.core.errors import DataError, Option, speaks
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.linear.base import OfFit, OfModel, check_columns, column_names, read_target, read_weight
+from auctor.data.coerce import in_shards
+from auctor.linear.estimators.base import (
+    OfFit,
+    OfModel,
+    check_columns,
+    column_names,
+    read_matrix,
+    read_target,
+    read_weight,
+)
 
 
 class CurveEstimator:
@@ -25,9 +35,11 @@ class CurveEstimator:
     result_: Any
     _edits: tuple[Any, CurveModel]
     _labels: dict[int, list[str]]
+    _takes_missing: ClassVar[bool] = True
 
     bins_ = OfModel[Bins](lambda model: model.bins)
     signs_ = OfModel[IntArray](lambda model: model.signs)
+    edits_ = OfModel[tuple[Edit, ...]](lambda model: model.edits)
     error_ = OfModel[FloatArray](lambda model: model.error)
     strength_ = OfFit[float](lambda result: result.strength)
     strengths_ = OfFit[FloatArray](lambda result: result.search and result.search.strengths)
@@ -43,6 +55,8 @@ class CurveEstimator:
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """The matrix of X, in which values may be missing; checked against `fit`."""
+        if in_shards(X):
+            return read_matrix(self, X, reset=reset)
         if not reset:
             check_is_fitted(self)
             matrix = read_values(coded(X, self.bins_))
@@ -91,7 +105,7 @@ class CurveEstimator:
         """Values of a column, one per bin, and what the column adds to the score there.
 
         The mean over the training rows is 0. The values of a category are its levels, by name if
-        they have names.
+        they have names; with more levels than a column can have bins they are means of the target.
 
         Parameters
         ----------
@@ -103,7 +117,7 @@ class CurveEstimator:
         count = len(self.bins_.columns)
         j = term_number(self.names_[:count], column, count)
         bins = self.bins_.columns[j]
-        level = curve_of(self.model_, j, score)
+        level = self.bins_.tables(self.model_.coef[score])[j]
         if isinstance(bins, LevelBins):
             labels = bins.values if bins.labels is None else np.array(bins.labels, dtype=object)
             return labels, level[1:-1]
@@ -169,8 +183,8 @@ class CurveEstimator:
     ) -> Edit:
         """Change a curve or a map by hand, and say what that costs.
 
-        The other terms, the threshold and the intercept stay, and files keep the edit. The gap and
-        `oof_scores_` remain those of the fit.
+        The other terms, the threshold and the intercept stay. Files keep the edit, and ``edits_``
+        with its cost. The gap and `oof_scores_` remain those of the fit.
 
         Parameters
         ----------
@@ -210,6 +224,13 @@ class CurveEstimator:
             labels = read_target(y, matrix.shape[0])
             weight = read_weight(sample_weight, matrix.shape[0])
             before, after = old.scores(matrix), new.scores(matrix)
+            if training and isinstance(old.bins.parts[number], MeanBins):
+                raise DataError(
+                    "other rows than those of fit for the mean of a level, which they are part of",
+                    got=repr(self.names_[number]),
+                    todo="Pass other rows with {option}.",
+                    option=Option("training", False),
+                )
             if training:  # an edit moves the scores of every member alike
                 held = self._held_out(matrix.shape[0]) - first.scores(matrix)
                 before, after = held + before, held + after
@@ -217,7 +238,8 @@ class CurveEstimator:
                 before, after, labels = before[seen], after[seen], labels[seen]
                 weight = None if weight is None else weight[seen]
             costs = [measured(old, scores, labels, weight) for scores in (before, after)]
-            made = made._replace(before=costs[0], after=costs[1])
+            made = replace(made, before=costs[0], after=costs[1])
+        new = replace(new, edits=(*old.edits, made))
         self.result_ = replace(self.result_, model=new)
         self._edits = self.result_, first
         return made

@@ -7,28 +7,26 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.additive.curves import CurveEstimator
+from auctor.additive.estimators.curves import CurveEstimator
 from auctor.additive.model import AdditiveModel
 from auctor.additive.offset import read_offset
-from auctor.additive.parameters import (
-    AdditiveParameters,
-    AdditiveRegressorParameters,
-    log_loss_trained,
-)
+from auctor.additive.parameters import AdditiveParameters, log_loss_trained
 from auctor.additive.rounding import JUDGED_ROWS, RoundingJudge
 from auctor.additive.scorecard import Scorecard, card_points, make_scorecard
 from auctor.core.errors import DataError, speaks
-from auctor.core.types import FloatArray, IntArray, Target
-from auctor.fit.options import FitOptions
+from auctor.core.named import named_parameters
+from auctor.core.types import FloatArray, IntArray
+from auctor.fit.metric import resolve_metric
 from auctor.fit.parameters import parameters_of
-from auctor.fit.targets import Rows
-from auctor.linear.base import OfFit, read_target, read_weight, taken
-from auctor.linear.classifier import MetricClassifier
-from auctor.linear.regressor import LinearRegressor
-from auctor.linear.search import splits_of
-from auctor.metrics.grouped import group_codes
+from auctor.fit.result import FitOptions
+from auctor.fit.surrogate import BEST
+from auctor.fit.targets import Rows, read_groups
+from auctor.linear.estimators.base import OfFit, read_target, read_weight, taken
+from auctor.linear.estimators.classifier import MetricClassifier
+from auctor.linear.estimators.search import splits_of
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)
 class AdditiveClassifier(CurveEstimator, MetricClassifier):
     """Classifier with a curve for each column and maps of pairs, for the metric that you report.
@@ -47,10 +45,13 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         loss object is minimised itself.
     surrogate : str
         The loss that is minimised. "auto" is the log-loss, jointly for several classes, so that
-        scores are log-odds; other surrogates are those of `MetricClassifier`.
+        scores are log-odds; other surrogates are those of `MetricClassifier`. "best" fits members
+        by the log-loss and by the metric's own smooth surrogate, and takes the latter if the metric
+        of held-out rows is better by more than one standard error.
     interactions : "auto", int >= 0, or list of pairs
         The pairs of columns: at most three per column, if they lower the loss of held-out rows; the
-        best ones of a number; or pairs of names or numbers. Monotone columns are not paired.
+        best ones of a number; or pairs of names or numbers. Of more than 50 columns, only the 50
+        whose curves vary most are tried.
     exclude : list of pairs, optional
         Pairs that the model must not have.
     members : int >= 1
@@ -59,7 +60,7 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
     monotone : dict, optional
         Direction of columns by name or number, ``{"age": 1, "income": -1}``; or one of -1, 0 and 1
         per column. 1 means that the score of the positive class never falls as the value grows, -1
-        that it never rises. Two classes only.
+        that it never rises; maps of pairs included. Two classes only.
     shape : dict, optional
         Shape of columns by name or number: "concave" or "convex", a continuous curve; or ``("flat",
         low, high)``, a curve that adds 0 for these values. Columns with a shape are not paired. Two
@@ -69,7 +70,9 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         belongs to the bin below it.
     categorical : "auto" or list of columns
         Columns whose numbers stand for levels of a category, each with an effect of its own. Levels
-        with fewer than five rows, and unknown ones, share one effect.
+        with fewer than five rows, and unknown ones, share one effect. With more than 254 levels,
+        the column is one curve of the mean of the target of its level, made without the row's own
+        label and those that a member leaves out.
     n_bins : int in [2, 254], optional
         Bins of a column: a value that alone has ``1 / n_bins`` of the weight has its own bin, the
         others are cut by equal weight. By default 64 below 5,000 rows, and 128 from there on.
@@ -86,7 +89,7 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         Folds of the members; a number is used with one member only.
     rule : {"best", "one_standard_error"}
         As in `MetricClassifierCV`.
-    solver, fit_intercept, threshold, class_weight, calibrate, average, tol, max_iter
+    solver, fit_intercept, threshold, class_weight, calibrate, prior, average, tol, max_iter
         As in `MetricClassifier`; threshold and calibration use held-out rows.
     max_seconds, n_threads, warm_start, random_state, verbose
         As in `MetricClassifier`.
@@ -163,6 +166,7 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         groups: Any = None,
         *,
         init_score: Any = None,
+        **facts: Any,
     ) -> Self:
         """Fit to rows X, in which values may be missing, and labels y.
 
@@ -178,9 +182,12 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         init_score : (n,) array, or (n, n_classes), optional
             Scores to which those of the model are added, such as those of another model. The
             threshold is that of the sum, so add them to `decision_function`.
+        **facts
+            ``apart``, ``times``, ``gap``, ``cost_fp``, ``cost_fn`` of `MetricClassifier.fit`. With
+            times the model has one member, fitted to all rows, and folds choose its strengths.
         """
         self._offset = init_score
-        return super().fit(X, y, sample_weight, groups)
+        return super().fit(X, y, sample_weight, groups, **facts)
 
     @property
     def gives_log_odds(self) -> bool:
@@ -196,7 +203,9 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
         return replace(super()._options(rows), splits=splits, offset=offset, labels=labels)
 
     def _groups(self, groups: Any, n: int) -> IntArray | None:
-        return None if groups is None else group_codes(groups, n)
+        surrogate = "auto" if self.surrogate == BEST else self.surrogate
+        goal = resolve_metric(self.metric, surrogate)
+        return read_groups(groups, goal, n, for_folds=True)
 
     @speaks
     def scorecard(
@@ -271,80 +280,3 @@ def _judge(
         return model.score_at(decision, labels, weight)
 
     return RoundingJudge(model.bins.codes(matrix[every]), measure)
-
-
-@dataclass(eq=False, repr=False)
-class AdditiveRegressor(CurveEstimator, LinearRegressor):
-    """Additive regression: a curve for each column, fitted by a chosen loss.
-
-    Parameters
-    ----------
-    loss : str or loss object
-        As in `LinearRegressor`.
-    interactions, exclude, members, monotone, shape, cuts, categorical, n_bins, penalty, strength
-        As in `AdditiveClassifier`.
-    n_strengths, cv, rule, solver, fit_intercept, tol, max_iter, max_seconds, n_threads
-        As in `AdditiveClassifier`.
-    verbose : int
-        As in `LinearRegressor`.
-
-    Attributes
-    ----------
-    bins_, coef_, error_, oof_scores_, intercept_, strength_, gap_, n_iter_, solution_
-        As in `AdditiveClassifier`, for one score.
-    score_oof_ : float
-        Minus the mean loss of held-out rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auctor import AdditiveRegressor
-    >>> X = np.linspace(-1, 1, 300)[:, None]
-    >>> y = np.abs(X[:, 0])
-    >>> AdditiveRegressor(members=3).fit(X, y).score(X, y) > 0.95
-    True
-    """
-
-    _: KW_ONLY
-    penalty: Any = "fused"
-    strength: Any = "auto"
-    l1_ratio: None = field(default=None, init=False)
-    standardise: bool = field(default=False, init=False)
-    n_bins: int | None = None
-    interactions: Any = "auto"
-    exclude: Any = None
-    members: int = 8
-    monotone: Any = None
-    shape: Any = None
-    cuts: Any = None
-    categorical: Any = "auto"
-    n_strengths: int = 15
-    cv: Any = None
-    rule: str = "best"
-
-    _parameters = AdditiveRegressorParameters
-
-    @speaks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init_score: Any = None) -> Self:
-        """Fit to rows X, in which values may be missing, and numbers y.
-
-        Parameters
-        ----------
-        X : table, array or sparse matrix
-            Columns of text, and of categories, of a pandas or polars table are categories.
-        y : numbers
-        sample_weight : array, optional
-        init_score : (n,) array, optional
-            Scores to which those of the model are added, such as the logarithm of an exposure for
-            the Poisson loss.
-        """
-        self._offset = init_score
-        return super().fit(X, y, sample_weight)
-
-    def _options(self, target: Target) -> FitOptions:
-        splits = None
-        if self.cv is not None:
-            splits = splits_of(self.cv, target.y, classifier=False)
-        offset = read_offset(taken(self, "_offset"), target.n_rows)
-        labels = taken(self, "_labels") or {}
-        return replace(super()._options(target), splits=splits, offset=offset, labels=labels)

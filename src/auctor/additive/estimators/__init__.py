@@ -1,0 +1,1 @@
+"""Additive models with the API of scikit-learn."""

@@ -1,0 +1,275 @@
+"""The stages of a fit of members: curves, pairs, maps, and then curves and maps together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from auctor.additive.bins import Bins
+from auctor.additive.lockstep import together
+from auctor.additive.members import (
+    MAP_STRENGTHS,
+    MapStage,
+    Members,
+    PairRule,
+    fit_curves,
+    fit_maps,
+    fold_shares,
+    map_penalty,
+    map_stage,
+    row_units,
+    scouting,
+)
+from auctor.additive.screen import Grids, best, pairs_of
+from auctor.additive.task import Coded, Fit, Fold, Task, fit_of, joined, start_of
+from auctor.core.protocols import Penalty
+from auctor.core.result import Status
+from auctor.core.types import FloatArray, SeparableSpec
+from auctor.core.watching import tell_stage
+from auctor.penalties import BoundedElasticNet
+from auctor.problem import Problem
+
+#: Pairs per column, at most.
+PAIRS_PER_COLUMN = 3
+#: Columns that are screened for pairs, at most: those whose curves vary most.
+MOST_COLUMNS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """The fits that leave out a fold each: of the curves, and of the curves with maps of pairs.
+
+    Parameters
+    ----------
+    curves : Members
+        Of the curves alone, with their scores of the rows left out.
+    paired : Members, optional
+        The same curves with maps, where maps were fitted and are wanted.
+    task, design, penalty, stage, folds
+        What `finish` needs: ``stage`` has the cells of the pairs of the model.
+    """
+
+    task: Task
+    design: Coded
+    penalty: Penalty
+    folds: Sequence[Fold]
+    curves: Members
+    paired: Members | None = None
+    stage: MapStage | None = None
+
+    def finish(self, *, one: bool, pairs: bool) -> Members:
+        """The members; with ``one`` a single model of all rows, with the strengths of the folds."""
+        found, stage = self.curves, None
+        if pairs and self.paired is not None:
+            found, stage = self.paired, self.stage
+        if self.curves.reached or (stage is None and not one):
+            return self.curves
+        final: Sequence[Fold | None] = [None] if one else self.folds
+        best = replace(self.curves, reached="curves without pairs")
+        try:
+            for better in joint(self.task, found, self.design, self.penalty, stage, final):
+                best = better
+                if self.task.late:
+                    break
+        except KeyboardInterrupt:
+            if not best.fits:
+                raise
+            return replace(best, interrupted=True)
+        return best
+
+
+def explore(
+    task: Task,
+    bins: Bins,
+    design: Coded,
+    penalty: Penalty,
+    strengths: FloatArray,
+    folds: Sequence[Fold],
+    rule: PairRule,
+    choose: Callable[[FloatArray, FloatArray], int],
+) -> Explored:
+    """The stages before the last: curves, pairs, and maps of each member's own pairs.
+
+    If the user or the time ends them, the curves that were reached are the model.
+
+    Parameters
+    ----------
+    task : Task
+    bins : Bins
+        Of the columns.
+    design : BinnedMatrix or CodedShards
+        The columns of all rows.
+    penalty : Penalty
+        Of the curves, with a strength of one.
+    strengths : array
+        Decreasing.
+    folds : sequence of Fold
+    rule : PairRule
+    choose : callable
+        Position of the best strength, from the losses (folds, strengths) and the folds' shares.
+    """
+    if not folds:  # nothing is held out: a strength in the middle, and no pairs
+        middle = strengths[strengths.size // 2]
+        none = np.full(task.target.n_rows, np.nan)
+        alone = Members(bins, [], float(middle), strengths, np.empty((0, strengths.size)), none)
+        return Explored(task, design, penalty, folds, alone)
+    scouts = scouting(task, folds)
+    paths, losses, interrupted = fit_curves(task, design, penalty, strengths, scouts)
+    share = fold_shares(task, scouts)
+    tried = losses.shape[1]
+    if interrupted or task.late:
+        folds = scouts
+    at = choose(losses, share)
+    strength = float(strengths[at])
+    fits = []
+    oof = np.full(task.target.n_rows, np.nan)
+    parts = [task.on(fold.train) for fold in folds]
+    problems = [part.problem(design, penalty.with_strength(strength)) for part in parts]
+    starts = [start_of(problem, paths[0][at]) for problem in problems]
+    starts[len(paths) :] = together(problems[len(paths) :], starts[len(paths) :], task.tol)
+    for k, (fold, part, problem) in enumerate(zip(folds, parts, problems, strict=True)):
+        if k < len(paths):
+            solution = paths[k][at].solution
+        else:
+            solution = part.solve(problem, starts[k], design)
+        fits.append(fit_of(part, problem, solution))
+        oof[task.per_score(fold.test)] = fits[k].scores[task.per_score(fold.test)]
+    curves = Members(bins, fits, strength, strengths[:tried], losses, oof)
+    found = Explored(task, design, penalty, folds, curves)
+    reached = f"curves at {tried} of {strengths.size} strengths, without pairs"
+    if interrupted or task.late:
+        return replace(found, curves=replace(curves, reached=reached, interrupted=interrupted))
+    try:
+        return _with_pairs(found, rule)
+    except KeyboardInterrupt:
+        return replace(found, curves=replace(curves, reached=reached, interrupted=True))
+
+
+def _with_pairs(found: Explored, rule: PairRule) -> Explored:
+    """Pairs by the residuals of the curves, and maps of each member's own pairs."""
+    task, design, folds, curves = found.task, found.design, found.folds, found.curves
+    effects = mean_tables(curves.bins, curves.fits)
+    columns = pair_candidates(curves.bins, effects, rule)
+    pairs = rule.forced if rule.forced is not None else pairs_of(columns, rule.excluded)
+    count = PAIRS_PER_COLUMN * len(columns) if rule.count is None else rule.count
+    if not count or not pairs.size:
+        return found
+    used = sorted(set(pairs.ravel().tolist()))
+    grids = Grids(curves.bins, design, effects, used)
+    gains = grids.gains(task, curves.fits, folds, pairs)
+    stages = []
+    for k in range(len(folds)):
+        top = np.arange(len(pairs)) if rule.forced is not None else best(gains[:, k], count)
+        gain = np.maximum(gains[top, k], 1e-12)
+        # Without directions, which hold for curves and maps together, in the last stage.
+        stages.append(map_stage(grids, task, pairs[top], gain, np.zeros_like(rule.signs)))
+    map_strength, oof = fit_maps(task, curves.fits, stages, folds)
+    if map_strength is None:
+        if rule.count is None and rule.forced is None:
+            return found
+        map_strength = MAP_STRENGTHS[0]
+    # The pairs of all members, with the curves in one problem.
+    mean = gains.mean(axis=1)
+    top = np.arange(len(pairs)) if rule.forced is not None else best(mean, count)
+    if not top.size:
+        return found
+    stage = map_stage(grids, task, pairs[top], np.maximum(mean[top], 1e-12), rule.signs)
+    paired = replace(curves, oof=oof, map_strength=map_strength)
+    return replace(found, paired=paired, stage=stage)
+
+
+def joint(
+    task: Task,
+    found: Members,
+    design: Coded,
+    penalty: Penalty,
+    stage: MapStage | None,
+    folds: Sequence[Fold | None],
+) -> Iterator[Members]:
+    """Curves and maps of the pairs of all members in one problem per member, member by member."""
+    matrix = design if stage is None else joined(design, stage.matrix)
+    bins = found.bins if stage is None else replace(found.bins, pairs=tuple(stage.pairs))
+    gains = np.empty(0) if stage is None else stage.gains
+    fits: list[Fit] = []
+    for k, fold in enumerate(folds):
+        tell_stage("member", k + 1, len(folds), task.verbose)
+        part = task.on(None if fold is None else fold.train)
+        known = found.fits[k if fold is not None else 0] if found.fits else None
+        ridge = lower = np.empty(0)
+        if stage is not None and found.map_strength is not None:
+            ridge = map_penalty(stage.pairs, stage.gains, found.map_strength / row_units(part))
+            lower = stage.lower
+        whole, w0 = None, None
+        if penalty.levels is not None:
+            d = design.arrays.n_params
+            both = joint_penalty(penalty.levels, found.strength, d, ridge, lower)
+            whole = part.problem(matrix, both)
+            w0 = task.last(k, whole)
+        # Where the last fit is no start: the curves of all rows, then maps on top.
+        if w0 is None and fold is None and (known is None or whole is None):
+            alone = part.problem(design, penalty.with_strength(found.strength))
+            known = fit_of(part, alone, part.solve(alone, start_of(alone, known), design))
+        if w0 is None and stage is not None and known is not None:
+            bounded = BoundedElasticNet(1.0, 0.0, ridge, lower=lower)
+            known = on_top(part, known, part.problem(stage.matrix, bounded, known.scores))
+        if whole is not None:
+            start = start_of(whole, known) if w0 is None else w0
+            known = fit_of(part, whole, part.solve(whole, start, design))
+        assert known is not None
+        if known.solution.status is Status.MAX_SECONDS and (fits or found.fits):
+            return
+        fits.append(known)
+        short = len(fits) < len(folds)
+        reached = f"{len(fits)} of {len(folds)} members" if short else ""
+        yield replace(found, bins=bins, fits=list(fits), gains=gains, reached=reached)
+
+
+def on_top(part: Task, known: Fit, problem: Problem) -> Fit:
+    """A fit with maps on top of its curves."""
+    maps = fit_of(part, problem, part.solve(problem))
+    return Fit(
+        np.hstack([known.coef, maps.coef]),
+        known.intercept + maps.intercept,
+        known.scores + maps.scores,
+        maps.solution,
+    )
+
+
+def joint_penalty(
+    curves: SeparableSpec, strength: float, d: int, ridge: FloatArray, lower: FloatArray
+) -> BoundedElasticNet:
+    """The penalty of d parameters of curves, and ridges and bounds of those of maps."""
+    zero, infinite = np.zeros(ridge.size), np.full(ridge.size, math.inf)
+    return BoundedElasticNet(
+        1.0,
+        np.append(strength * np.broadcast_to(curves.l1, d), zero),
+        np.append(strength * np.broadcast_to(curves.l2, d), ridge),
+        lower=np.append(np.broadcast_to(curves.lower, d), lower),
+        upper=np.append(np.broadcast_to(curves.upper, d), infinite),
+    )
+
+
+def mean_tables(bins: Bins, fits: Sequence[Fit]) -> list[FloatArray]:
+    """What the codes of each column add to the score, the mean of the members and scores."""
+    coef = np.mean([fit.coef.mean(axis=0) for fit in fits], axis=0)
+    bounds = np.append(0, np.cumsum([book.n_params for book in bins.books]))
+    return [
+        book.table(coef[a:b])
+        for book, a, b in zip(bins.books, bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def pair_candidates(bins: Bins, effects: Sequence[FloatArray], rule: PairRule) -> list[int]:
+    """Columns that are screened: all, or those whose curves vary most."""
+    columns = [int(j) for j in rule.columns if bins.columns[j].simple]
+    if len(columns) <= MOST_COLUMNS:
+        return columns
+
+    def spread(j: int) -> float:
+        share = bins.columns[j].share
+        return float(share @ (effects[j] - share @ effects[j]) ** 2)
+
+    return sorted(sorted(columns, key=spread, reverse=True)[:MOST_COLUMNS])
