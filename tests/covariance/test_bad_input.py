@@ -9,7 +9,7 @@ from sklearn.covariance import empirical_covariance
 
 from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.covariance import SparseInverseCovariance, SparseInverseCovarianceCV, covariance_path
-from auctor.covariance.estimator import refit
+from auctor.covariance.estimators.covariance import refit
 
 GOOD = np.array([[1.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.0]])
 

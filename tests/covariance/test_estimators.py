@@ -14,7 +14,7 @@ from auctor.covariance import (
     covariance_path,
     strength_of_empty_graph,
 )
-from auctor.covariance.estimator import refit
+from auctor.covariance.estimators.covariance import refit
 
 
 @pytest.mark.filterwarnings("ignore:.*still rises there")

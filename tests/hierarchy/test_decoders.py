@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 
 from auctor.core.errors import ConvergenceWarning, DataError
-from auctor.hierarchy import (
+from auctor.hierarchy import Taxonomy, tune_decoder
+from auctor.hierarchy.decoders import (
+    DAG_SWEEPS,
+    DAG_TOL,
     ExpectedF,
     Flat,
     HierarchicalOperator,
     LeafReduce,
     MandatoryLeaf,
     RootMap,
-    Taxonomy,
     TopK,
-    tune_decoder,
+    descendants,
 )
-from auctor.hierarchy.decoders import DAG_SWEEPS, DAG_TOL, descendants
 from auctor.hierarchy.subgradients import SetSurrogate
 from auctor.hierarchy.tuning import OBJECTIVES
 from auctor.penalties import TreeL2

@@ -14,16 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import auctor
 from auctor.core.errors import DataError, DataWarning, ParameterError
-from auctor.hierarchy import (
-    ExpectedF,
-    Flat,
-    HierarchicalMultiLabel,
-    HierarchicalOperator,
-    Taxonomy,
-    TopK,
-    tune_decoder,
-)
+from auctor.hierarchy import HierarchicalMultiLabel, Taxonomy, tune_decoder
 from auctor.hierarchy.calibration import Calibration
+from auctor.hierarchy.decoders import ExpectedF, Flat, HierarchicalOperator, TopK
 from auctor.hierarchy.kernel_ridge import CERTAIN, Kernel, train_kernel
 from auctor.hierarchy.metrics import pooled_auprc, set_scores
 from auctor.kernel import Nystroem, RandomFeatures

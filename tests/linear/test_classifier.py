@@ -33,11 +33,7 @@ def test_log_loss_is_logistic_regression(rows, store, fit_intercept, weighted, s
     weight = rows.weight.astype(float) if weighted else None
     total = rows.weight.sum() if weighted else rows.y.size
     ours = MetricClassifier(
-        "log_loss",
-        strength=strength,
-        fit_intercept=fit_intercept,
-        standardise=False,
-        tol=1e-12,
+        "log_loss", strength=strength, fit_intercept=fit_intercept, standardise=False, tol=1e-12
     ).fit(store(rows.X), rows.y, sample_weight=weight)
     theirs = LogisticRegression(
         C=1.0 / (total * strength), fit_intercept=fit_intercept, tol=1e-12, max_iter=10_000

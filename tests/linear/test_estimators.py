@@ -12,11 +12,7 @@ import pytest
 import auctor
 from auctor import hierarchy
 from auctor.additive.parameters import AdditiveParameters, AdditiveRegressorParameters
-from auctor.fit.parameters import (
-    ClassifierParameters,
-    RegressorParameters,
-    SearchParameters,
-)
+from auctor.fit.parameters import ClassifierParameters, RegressorParameters, SearchParameters
 from auctor.fit.train_model import kinds
 from auctor.kernel.train import KernelClassifierParameters, KernelRegressorParameters
 from auctor.linear.table_parameters import TableParameters

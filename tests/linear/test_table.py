@@ -189,7 +189,7 @@ def test_tables_that_cannot_be_fitted(table, change, words):
         ({"pos_label": "ugly"}, "pos_label"),
         ({"model": "cubic"}, "model"),
         ({"strength": "much"}, "strength"),
-        ({"missing": "mean"}, "unexpected keyword argument 'missing'"),
+        ({"missing": "mean"}, "got 'missing'"),
         ({"reading": {"drop": ["age"]}}, "reading"),
     ],
 )
@@ -279,8 +279,7 @@ def test_decimal_commas_of_a_table_are_read_when_asked():
     )
     assert model.encode(table)[:, 0].tolist() == width.tolist()
     with pytest.raises(
-        DataError,
-        match=r"got '5,5' .* the table\. Pass ReadOptions\(decimal=','\) if",
+        DataError, match=r"got '5,5' .* the table\. Pass ReadOptions\(decimal=','\) if"
     ):
         model.set_params(reading=ReadOptions()).predict(pd.DataFrame({"width": ["5,5"]}))
 
@@ -344,3 +343,62 @@ def test_a_file_keeps_how_the_table_is_read(tmp_path):
     np.testing.assert_array_equal(again.decision_function(table), model.decision_function(table))
     with pytest.raises(DataError, match=r"60 of 60 values of 'when' .* dates %d/%m/%Y"):
         again.predict(table.assign(when="2024-03-01"))
+
+
+def test_an_additive_model_speaks_of_the_columns_of_the_table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"Age": rng.integers(18, 80, 300), "Home town": rng.choice(list("ab"), 300)}
+    )
+    frame["Fare, paid"] = rng.lognormal(size=300)
+    late = (frame["Age"] > 50) ^ (rng.random(300) < 0.2)
+    model = TableClassifier("auc", model="additive", members=2, interactions=0).fit(frame, late)
+    assert model.names_ == list(frame.columns)
+    values, adds = model.curve("Age")
+    assert values.min() >= 18
+    assert adds[values > 60].mean() > adds[values < 40].mean()
+    assert set(model.curve("Home town")[0]) == {"a", "b"}
+    parts = model.explain(frame)
+    np.testing.assert_allclose(
+        parts.sum(axis=1) - parts.sum(axis=1).mean(),
+        model.decision_function(frame) - model.decision_function(frame).mean(),
+        atol=1e-10,
+    )
+    assert "Age" in str(model.scorecard())
+    pictures = model.curve_pictures(frame, rows=[3])
+    assert {curve.name for curve in pictures.info.columns} <= set(frame.columns)
+    assert "Age" in dict(
+        zip(pictures.info.rows[0].names, pictures.info.rows[0].values, strict=True)
+    )
+    assert "Age" in pictures.to_html()
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure = model.plot()
+    assert "Age" in [ax.get_title() for ax in figure.axes]
+    pyplot.close(figure)
+    line = TableClassifier("auc", strength=0.1).fit(frame, late)
+    assert not any(hasattr(line, name) for name in ("curve", "plot", "curve_pictures", "scorecard"))
+
+
+def test_columns_of_weights_customers_times_and_costs():
+    rng = np.random.default_rng(0)
+    n = 400
+    table = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.normal(size=n),
+            "filed": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, n), "D"),
+            "who": rng.integers(0, 80, n).astype(str),
+            "w": rng.choice([1.0, 2.0], n),
+            "amount": rng.lognormal(3.0, 1.0, n),
+        }
+    )
+    table["fraud"] = (table["a"] + 0.5 * rng.normal(size=n) > 1.0).astype(int)
+    how = {"sample_weight": "w", "apart": "who", "times": "filed", "gap": 2.0, "cost_fn": "amount"}
+    model = TableClassifier("cost(1)", model="linear", cv=3).fit(table, "fraud", **how)
+    assert model.get_feature_names_out().tolist() == ["a", "b", "amount"]
+    arrays = {key: table[name] if isinstance(name, str) else name for key, name in how.items()}
+    columns = table[["a", "b", "amount"]]
+    same = TableClassifier("cost(1)", model="linear", cv=3).fit(columns, table["fraud"], **arrays)
+    assert np.array_equal(model.coef_, same.coef_)
+    auto = TableClassifier("auc").fit(table, "fraud", **how)
+    assert auto.score(table, "fraud") > 0.8

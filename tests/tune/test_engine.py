@@ -268,7 +268,7 @@ def test_the_same_seed_gives_the_same_points():
 # --- failures and bad input ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308, -1e150])
 def test_failed_points_are_counted_and_survived(bad):
     # A third of the cube fails, the minimum lies at its edge.
     engine = DfoTr(2)

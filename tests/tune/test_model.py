@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from auctor.tune.model import (
-    Quadratic,
-    check_model,
-    fit_linear,
-    fit_quadratic,
-    full_size,
-)
+from auctor.tune.model import Quadratic, check_model, fit_linear, fit_quadratic, full_size
 
 
 def points(m, d, seed=0):

@@ -68,8 +68,7 @@ def test_columns_of_parameters_have_the_type_of_their_values():
 
 
 @pytest.mark.parametrize(
-    ("space", "value"),
-    [(loguniform(1e-2, 1.0), 10.0), (norm(1.0, 0.1), 9.0), (Integer(1, 9), 2.5)],
+    ("space", "value"), [(loguniform(1e-2, 1.0), 10.0), (norm(1.0, 0.1), 9.0), (Integer(1, 9), 2.5)]
 )
 def test_a_start_outside_of_its_range_is_refused(space, value):
     with pytest.raises(DataError, match=f"C inside its range; got {value}"):

@@ -70,8 +70,6 @@ class Candidates:
     covariance : callable
         ``covariance(rows)`` gives the matrix to fit for some of the rows, and their standard
         deviations if it is scaled.
-    solver : str or solver object
-    budget : Limits
     """
 
     rows: FloatArray
@@ -100,7 +98,6 @@ class Subsets:
 
     Parameters
     ----------
-    candidates : Candidates
     rows : list of arrays
         Row indices of every subset.
     """
@@ -149,7 +146,6 @@ class HeldOut:
 
     Parameters
     ----------
-    candidates : Candidates
     folds : list of pairs of arrays
         Indices of the training rows and of the held-out rows.
     rows : (n, p) array

@@ -24,25 +24,21 @@ def check_covariance(S: Any) -> FloatArray:
         matrix = np.ascontiguousarray(S, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            "a covariance of numbers", got=type(S).__name__, todo="Pass an array."
+            f"a covariance of numbers; got {type(S).__name__}. Pass an array."
         ) from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise DataError(
-            "a square covariance matrix",
-            got=f"shape {matrix.shape}",
-            todo="Pass rows to fit, or their covariance to fit_covariance.",
+            f"a square covariance matrix; got shape {matrix.shape}. Pass rows to fit, or their "
+            "covariance to fit_covariance."
         )
     if not np.isfinite(matrix).all():
-        raise DataError(
-            "a finite covariance", got="NaN or infinity", todo="Remove or replace them."
-        )
+        raise DataError("a finite covariance; got NaN or infinity. Remove or replace them.")
     # Rounding asymmetry is averaged out; larger asymmetry is an error.
     uneven = float(np.abs(matrix - matrix.T).max())
     if uneven > SYMMETRY * float(np.abs(matrix).max()):
         raise DataError(
-            "a symmetric covariance",
-            got="entries that differ from their mirror images",
-            todo="Pass (S + S.T) / 2 if they should be equal.",
+            "a symmetric covariance; got entries that differ from their mirror images. Pass (S + "
+            "S.T) / 2 if they should be equal."
         )
     if uneven > 0.0:
         matrix = 0.5 * (matrix + matrix.T)
@@ -50,9 +46,8 @@ def check_covariance(S: Any) -> FloatArray:
     if bad.size:
         kind = "a constant column" if matrix[bad[0], bad[0]] == 0.0 else "a negative variance"
         raise DataError(
-            "a positive variance of every column",
-            got=f"{kind}, number {bad[0]}",
-            todo="Drop constant columns first.",
+            f"a positive variance of every column; got {kind}, number {bad[0]}. Drop constant "
+            "columns first."
         )
     return matrix
 
@@ -100,23 +95,17 @@ def penalty_factors(weights: Any, size: int, penalise_diagonal: bool) -> Penalti
         matrix = np.ascontiguousarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            "{option} to be None, 'adaptive' or numbers",
-            got=f"{weights!r:.60}",
-            todo="Pass one of these.",
-            option="weights",
+            f"`weights` to be None, 'adaptive' or numbers; got {weights!r:.60}. Pass one of these."
         ) from error
     if matrix.shape != (size, size):
         raise DataError(
-            f"weights of shape ({size}, {size})",
-            got=f"shape {matrix.shape}",
-            todo="Pass a weight for every pair of columns.",
+            f"weights of shape ({size}, {size}); got shape {matrix.shape}. Pass a weight for every "
+            "pair of columns."
         )
     if np.isnan(matrix).any() or (matrix < 0.0).any():
         raise DataError(
-            "{option} >= 0",
-            got="NaN or negative numbers",
-            todo="Replace them; 0 leaves a pair free, and infinity forbids it.",
-            option="weights",
+            "`weights` >= 0; got NaN or negative numbers. Replace them; 0 leaves a pair free, and "
+            "infinity forbids it."
         )
     # Weights must be exactly symmetric: name the first pair that is not.
     uneven = np.argwhere(matrix != matrix.T)
@@ -125,15 +114,13 @@ def penalty_factors(weights: Any, size: int, penalise_diagonal: bool) -> Penalti
         both = {float(matrix[i, j]), float(matrix[j, i])} == {0.0, np.inf}
         got = "both free (0) and forbidden (infinity)" if both else "given two different weights"
         raise DataError(
-            "symmetric weights: a pair is forbidden, or free, in both directions",
-            got=f"columns {i} and {j} {got}",
-            todo="Pass the same weight for both.",
+            f"symmetric weights: a pair is forbidden, or free, in both directions; got columns {i} "
+            f"and {j} {got}. Pass the same weight for both."
         )
     if np.isinf(matrix.diagonal()).any():
         raise DataError(
-            "finite weights on the diagonal, which is always positive",
-            got="infinity",
-            todo="Set the diagonal to 0.",
+            "finite weights on the diagonal, which is always positive; got infinity. Set the "
+            "diagonal to 0."
         )
     diagonal = matrix.diagonal().copy() if penalise_diagonal else np.zeros(size)
     return Penalties(matrix, diagonal)

@@ -175,7 +175,6 @@ class QuadraticModel:
     ----------
     W : (p, p) array
         The inverse of X.
-    free : FreePairs
     """
 
     def __init__(self, W: FloatArray, free: FreePairs) -> None:
@@ -217,9 +216,7 @@ class QuadraticModel:
         free = self.free
         after, slope = free.value + step, free.slope + image
         off = np.where(
-            after == 0.0,
-            np.maximum(np.abs(slope) - free.l1, 0.0),
-            slope + free.l1 * np.sign(after),
+            after == 0.0, np.maximum(np.abs(slope) - free.l1, 0.0), slope + free.l1 * np.sign(after)
         )
         return float(np.sqrt(free.times @ (off * off / free.curve)))
 
@@ -259,11 +256,7 @@ class QuadraticModel:
 
 
 def conjugate_gradients(
-    product: kernels.Product,
-    residual: FloatArray,
-    face: Array,
-    free: FreePairs,
-    most: int,
+    product: kernels.Product, residual: FloatArray, face: Array, free: FreePairs, most: int
 ) -> FloatArray:
     """Change of the step that minimises the model over the entries of ``face``.
 

@@ -106,22 +106,15 @@ def covariance_path(
         check_real("strengths", float(strength), low=0.0)
     if grid.size == 0 or (np.diff(grid) > 0.0).any():
         raise ParameterError(
-            "{option} in decreasing order, at least one",
-            got=grid.tolist()[:4],
-            todo="Sort them: each solve starts from the last solution.",
-            option="strengths",
+            f"`strengths` in decreasing order, at least one; got {grid.tolist()[:4]}. Sort them: "
+            "each solve starts from the last solution."
         )
     budget = Limits(tol, max_iter, max_seconds, n_threads)
     return list(along_path(S, factors, grid, solver=solver, budget=budget))
 
 
 def along_path(
-    S: FloatArray,
-    factors: Penalties,
-    strengths: FloatArray,
-    *,
-    solver: Any,
-    budget: Limits,
+    S: FloatArray, factors: Penalties, strengths: FloatArray, *, solver: Any, budget: Limits
 ) -> Iterator[GraphSolution]:
     """Solutions for decreasing strengths one by one, each started from the last one."""
     start: FloatArray | None = None

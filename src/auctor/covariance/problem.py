@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from auctor.core.needs import Coupling
+from auctor.core.protocols import Coupling
 from auctor.core.types import FloatArray, SeparableSpec, Target
 from auctor.kernels.descent import log_det as kernels
 from auctor.losses.base import BaseLoss

@@ -92,8 +92,6 @@ class Limits:
     ----------
     tol : float
         Gap to reach per variable, in units of the log-likelihood.
-    max_iter : int
-    max_seconds : float, optional
     n_threads : int, optional
         Number of components that are solved at the same time.
     """
@@ -153,10 +151,8 @@ def solve_graph(
         Empirical covariance: symmetric, with a positive diagonal.
     penalties : Penalties
         Penalties of the pairs and of the diagonal.
-    solver : str or solver object
     start : (p, p) array, optional
         A precision matrix to start from.
-    budget : Limits, optional
     screen : bool
         Whether connected components are solved separately; the solution is the same.
     """
@@ -348,8 +344,7 @@ def unbounded(S: FloatArray) -> DataError:
     enough = share * largest if share > SINGULAR else 0.0
     first = ABOVE_LEAST * enough if enough else FIRST_TRY * largest
     return DataError(
-        "penalties under which the objective has a minimum",
-        got="a singular or indefinite covariance with smaller ones: it falls without bound",
-        todo=f"Any {{option}} above {enough:.3g} works for all pairs; try {first:.3g}.",
-        option="strength",
+        "penalties under which the objective has a minimum; got a singular or indefinite "
+        f"covariance with smaller ones: it falls without bound. Any `strength=` above {enough:.3g} "
+        f"works for all pairs; try {first:.3g}."
     )

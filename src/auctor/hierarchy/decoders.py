@@ -64,12 +64,11 @@ def check_scores(scores: Any, taxonomy: Taxonomy) -> FloatArray:
     u = np.array(scores, dtype=np.float64, order="C")
     if u.ndim != 2 or u.shape[1] != taxonomy.n_nodes:
         raise DataError(
-            f"scores of shape (n, {taxonomy.n_nodes}), a column for every label",
-            got=f"shape {u.shape}",
-            todo="Order the columns as taxonomy.names does.",
+            f"scores of shape (n, {taxonomy.n_nodes}), a column for every label; got shape "
+            f"{u.shape}. Order the columns as taxonomy.names does."
         )
     if np.isnan(u).any():
-        raise DataError("scores that are numbers", got="NaN", todo="Replace them.")
+        raise DataError("scores that are numbers; got NaN. Replace them.")
     return u
 
 
@@ -84,9 +83,8 @@ def level_weights(values: Any, taxonomy: Taxonomy, name: str) -> FloatArray:
         per_level: FloatArray = array[taxonomy.depth]
         return per_level
     raise DataError(
-        f"{name} as one number, one per level or one per label",
-        got=f"{array.size} numbers",
-        todo=f"Pass 1, {int(taxonomy.depth.max()) + 1} or {taxonomy.n_nodes} of them.",
+        f"{name} as one number, one per level or one per label; got {array.size} numbers. Pass 1, "
+        f"{int(taxonomy.depth.max()) + 1} or {taxonomy.n_nodes} of them."
     )
 
 

@@ -74,10 +74,9 @@ def train_kernel(X: Any, on: Array, weight: FloatArray | None, kernel: Kernel) -
     kept = np.arange(on.shape[0]) if weight is None else np.flatnonzero(weight)
     if kept.size > MOST_ROWS:
         raise DataError(
-            f"at most {MOST_ROWS:,} rows for a kernel, whose matrix it factorises",
-            got=f"{kept.size:,}",
-            todo="Pass a transformer such as RandomFeatures as {option}, or fewer rows.",
-            option="features",
+            f"at most {MOST_ROWS:,} rows for a kernel, whose matrix it factorises; got "
+            f"{kept.size:,}. Pass a transformer such as RandomFeatures as `features=`, or fewer "
+            "rows."
         )
     rows: FloatArray = np.asarray(dense_array(X[kept]), dtype=np.float64)
     labels = on[kept].astype(np.float64)

@@ -14,7 +14,6 @@ class NodeMeasures(NamedTuple):
 
     Parameters
     ----------
-    name : str
     parents : tuple of int
         Positions of its parents in the list of all labels.
     rows, predicted, hits : int

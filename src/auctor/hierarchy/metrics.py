@@ -30,9 +30,8 @@ def check_sets(truth: Any, predicted: Any) -> tuple[Array, Array]:
     a, b = dense_array(truth), dense_array(predicted)
     if a.shape != b.shape or a.ndim != 2:
         raise DataError(
-            "two 0/1 matrices of one shape",
-            got=f"shapes {a.shape} and {b.shape}",
-            todo="Pass a row for every sample and a column for every label.",
+            f"two 0/1 matrices of one shape; got shapes {a.shape} and {b.shape}. Pass a row for "
+            "every sample and a column for every label."
         )
     return a.astype(bool), b.astype(bool)
 

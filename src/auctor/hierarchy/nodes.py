@@ -231,10 +231,7 @@ def _train_parent(
     part, columns = _occupied(part, penalty)
     target = one_hot(codes, k, None if own is None else own[kept])
     problem = Problem(
-        Softmax(k),
-        Repeated.of(penalty, k),
-        Stacked(part, target, k),
-        fit_intercept=False,
+        Softmax(k), Repeated.of(penalty, k), Stacked(part, target, k), fit_intercept=False
     )
     found = _minimised(problem, _solver(settings, problem, node), settings)
     scores = problem.data.scores(found.coef)
@@ -273,12 +270,7 @@ def _placed(weights: FloatArray, kept: IntArray | None, d: int) -> FloatArray:
 def _minimised(problem: Problem, solver: Any, settings: NodeSettings) -> Any:
     """The solution of a node's problem; nodes do not warn when they miss their tolerance."""
     return minimise(
-        problem,
-        solver,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        rng=0,
-        on_failure="ignore",
+        problem, solver, tol=settings.tol, max_iter=settings.max_iter, rng=0, on_failure="ignore"
     )
 
 

@@ -60,7 +60,6 @@ def measured_rule(problem: Problem, squared_length: float) -> str:
 
     Parameters
     ----------
-    problem : Problem
     squared_length : float
         Mean squared norm of the rows of all nodes.
 

@@ -63,14 +63,13 @@ class Taxonomy:
     def __init__(self, names: Sequence[Hashable], edges: Iterable[tuple[int, int]] = ()) -> None:
         names = list(names)
         if not names:
-            raise DataError("at least one label", got="none", todo="Pass some labels.")
+            raise DataError("at least one label; got none. Pass some labels.")
         made = {(int(parent), int(child)) for parent, child in edges}
         pairs = np.array(sorted(made), dtype=np.int64).reshape(-1, 2)
         if pairs.size and not (pairs.min() >= 0 and pairs.max() < len(names)):
             raise DataError(
-                f"edges between positions 0 to {len(names) - 1}",
-                got=f"{int(pairs.min())} to {int(pairs.max())}",
-                todo="Pass positions in the list of names.",
+                f"edges between positions 0 to {len(names) - 1}; got {int(pairs.min())} to "
+                f"{int(pairs.max())}. Pass positions in the list of names."
             )
         order = _parents_first(names, pairs)
         place = np.empty(order.size, dtype=np.int64)
@@ -101,9 +100,8 @@ class Taxonomy:
             for parent in above if several else () if above is None else (above,):
                 if parent not in place:
                     raise DataError(
-                        "every parent among the labels",
-                        got=f"{parent!r} above {child!r}",
-                        todo=f"Add {parent!r} with its own parent, or None.",
+                        f"every parent among the labels; got {parent!r} above {child!r}. Add "
+                        f"{parent!r} with its own parent, or None."
                     )
                 edges.append((place[parent], place[child]))
         return cls(names, edges)
@@ -174,9 +172,8 @@ class Taxonomy:
                 words = [words[1], words[words.index("child:") + 1]]
             if len(words) < 2:
                 raise DataError(
-                    "a parent and a child on every line",
-                    got=f"{line.strip()!r} in line {number} of {path}",
-                    todo="Correct the line.",
+                    f"a parent and a child on every line; got {line.strip()!r} in line {number} of "
+                    f"{path}. Correct the line."
                 )
             edges.append((None if words[0] == "None" else words[0], words[1]))
         return cls.from_edges(edges)
@@ -213,9 +210,8 @@ class Taxonomy:
         """The parent of every node of a tree, -1 for top labels; raises if it is no tree."""
         if not self.is_tree:
             raise DataError(
-                "one parent for every label",
-                got="a label with several",
-                todo="Use HierarchicalMultiLabel, whose labels may have several parents.",
+                "one parent for every label; got a label with several. Use HierarchicalMultiLabel, "
+                "whose labels may have several parents."
             )
         found = np.full(self.n_nodes, -1, dtype=np.int64)
         has = np.diff(self.parents.start) == 1
@@ -245,9 +241,8 @@ class Taxonomy:
             return self._place[name]
         except (KeyError, TypeError):
             raise DataError(
-                "labels of the taxonomy",
-                got=repr(name),
-                todo="Add the label to the taxonomy, or drop it from the rows.",
+                f"labels of the taxonomy; got {name!r}. Add the label to the taxonomy, or drop it "
+                "from the rows."
             ) from None
 
     def __contains__(self, name: Hashable) -> bool:
@@ -275,9 +270,8 @@ class Taxonomy:
         for i, row in enumerate(rows):
             if isinstance(row, str):
                 raise DataError(
-                    "a set of labels for every row",
-                    got=f"the text {row!r}",
-                    todo=f"Pass [{row!r}] for a single label.",
+                    f"a set of labels for every row; got the text {row!r}. Pass [{row!r}] for a "
+                    "single label."
                 )
             for name in row:
                 Y[i, self.index(name)] = True
@@ -321,9 +315,8 @@ def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
         seen: set[Hashable] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(
-            "every label once",
-            got=f"{twice!r} twice",
-            todo="Name nodes by their path: Taxonomy.from_paths does.",
+            f"every label once; got {twice!r} twice. Name nodes by their path: Taxonomy.from_paths "
+            "does."
         )
     # Number of parents that are not in the order yet; a node is free when there are none.
     waiting = np.bincount(pairs[:, 1], minlength=size)

@@ -75,7 +75,7 @@ def tune_decoder(
 
     Examples
     --------
-    >>> from auctor.hierarchy import Flat
+    >>> from auctor.hierarchy.decoders import Flat
     >>> taxonomy = Taxonomy(["a"])
     >>> tune_decoder(Flat(), np.array([[0.2], [0.3]]), np.array([[0], [1]]), taxonomy).objective
     1.0

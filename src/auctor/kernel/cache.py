@@ -17,10 +17,8 @@ class RowCache:
 
     Parameters
     ----------
-    points : Points
     cache_bytes : int
         Memory of the cache, at least two rows.
-    n_threads : int
     """
 
     def __init__(self, points: Points, cache_bytes: int, n_threads: int) -> None:
@@ -28,10 +26,8 @@ class RowCache:
         capacity = cache_bytes // row
         if capacity < 2:
             raise ParameterError(
-                f"a cache of two rows, {2 * row} bytes, or more",
-                got=f"{cache_bytes} bytes",
-                todo="Increase {option}.",
-                option="cache_bytes",
+                f"a cache of two rows, {2 * row} bytes, or more; got {cache_bytes} bytes. Increase "
+                "`cache_bytes=`."
             )
         self.points, self.n_threads = points, n_threads
         self.capacity = int(min(capacity, points.size))

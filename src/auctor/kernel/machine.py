@@ -52,10 +52,8 @@ class KernelModel:
 
     Parameters
     ----------
-    points : Points
     coef : (n_points, k) array
     intercept : (k,) array
-    n_threads : int, optional
     """
 
     points: Points
@@ -88,9 +86,7 @@ class KernelModel:
 
 
 def make_points(
-    matrix: Any,
-    kernel: KernelFunction | Callable[[Any, Any], Any] | None,
-    tol: float,
+    matrix: Any, kernel: KernelFunction | Callable[[Any, Any], Any] | None, tol: float
 ) -> Points:
     """Points for a kernel function or a callable; with None, for a matrix of kernel values.
 
@@ -172,10 +168,8 @@ def solve_ridge(points: Points, y: FloatArray, caps: FloatArray) -> tuple[FloatA
     """
     if y.size > RIDGE_ROWS:
         raise DataError(
-            f"at most {RIDGE_ROWS:,} rows for the squared loss, whose matrix it factorises",
-            got=f"{y.size:,}",
-            todo="Use {option}, or fewer rows.",
-            option="loss",
+            f"at most {RIDGE_ROWS:,} rows for the squared loss, whose matrix it factorises; got "
+            f"{y.size:,}. Use `loss=`, or fewer rows."
         )
     K = whole_matrix(points)
     # (K + diag(1/caps)) b = y - intercept, with sum b = 0.

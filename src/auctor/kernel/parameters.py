@@ -51,10 +51,7 @@ def check_kernel(params: KernelParameters) -> None:
         check_choice("kernel", params.kernel, tuple(KERNELS))
     if params.strength is not None and params.C is not None:
         raise ParameterError(
-            "one of {option} and {option2}, which are two words for one number",
-            got="both",
-            todo="Drop one.",
-            option=("strength", "C"),
+            "one of `strength` and `C`, which are two words for one number; got both. Drop one."
         )
     if params.strength is not None:
         check_real("strength", params.strength, low=0.0, open_low=True, high=LARGEST)

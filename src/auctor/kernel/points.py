@@ -51,7 +51,6 @@ class ProductPoints:
     Parameters
     ----------
     matrix : (n, d) array or CSR matrix
-    kernel : KernelFunction
     dtype : float32 or float64
         Type of products and kernel values; squared lengths are summed in float64.
     """
@@ -140,9 +139,8 @@ class CalledPoints:
             if values.shape != wanted or not np.isfinite(values).all():
                 got = f"shape {values.shape}" if values.shape != wanted else "NaN or infinity"
                 raise DataError(
-                    f"a kernel function that returns finite numbers of shape {wanted}",
-                    got=got,
-                    todo="Return one row for each row of its first argument.",
+                    f"a kernel function that returns finite numbers of shape {wanted}; got {got}. "
+                    "Return one row for each row of its first argument."
                 )
             out[:] = values
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
+from scipy.linalg.lapack import dpotrf
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
@@ -29,7 +30,7 @@ def check_kernel_matrix(K: Array) -> None:
     report is an upper bound of it, so that no valid kernel is refused.
     """
     if not np.isfinite(K).all():
-        raise DataError("finite kernel values", got="NaN or infinity", todo="Drop such rows.")
+        raise DataError("finite kernel values; got NaN or infinity. Drop such rows.")
     n = K.shape[0]
     largest, apart = float(np.abs(K).max(initial=0.0)), 0.0
     # Blocks of rows against blocks of columns: a whole transpose would double the memory.
@@ -39,21 +40,28 @@ def check_kernel_matrix(K: Array) -> None:
     share = max(SHARE, n * float(np.finfo(K.dtype).eps))
     if apart > share * largest:
         raise DataError(
-            "a symmetric kernel",
-            got=f"a difference of {apart:.3g} from its transpose",
-            todo="Pass the mean of the kernel and its transpose.",
+            f"a symmetric kernel; got a difference of {apart:.3g} from its transpose. Pass the "
+            "mean of the kernel and its transpose."
         )
+    if n <= DENSE_ROWS and _factored(K, share * largest):
+        return
     lowest = smallest_eigenvalue(K)
     if lowest < -share * largest:
         raise indefinite(lowest)
 
 
+def _factored(K: Array, shift: float) -> bool:
+    """Whether K + shift I has a Cholesky factor, a quarter of the work of its eigenvalues."""
+    moved = np.array(K, dtype=np.float64, order="F")
+    moved[np.diag_indices_from(moved)] += shift
+    return not dpotrf(moved, lower=1, clean=0, overwrite_a=1)[1]
+
+
 def indefinite(lowest: float) -> DataError:
     """The error for a kernel with a negative eigenvalue."""
     return DataError(
-        "a positive semi-definite kernel",
-        got=f"the eigenvalue {lowest:.6g}",
-        todo="Use another kernel function, or add its size to the diagonal of the matrix.",
+        f"a positive semi-definite kernel; got the eigenvalue {lowest:.6g}. Use another kernel "
+        "function, or add its size to the diagonal of the matrix."
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import ConvergenceWarning, DataError, Option, ParameterError
+from auctor.core.errors import ConvergenceWarning, DataError, ParameterError
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.fit.calibrate import KINDS, Calibrator, fit_calibrators
 from auctor.fit.class_pairs import REST, ClassPairs
@@ -75,7 +75,6 @@ class TrainedKernel:
 
     Parameters
     ----------
-    model : KernelModel
     support : (n_support,) int array
         Indices of the support vectors among the rows of the fit.
     gamma : float
@@ -85,10 +84,8 @@ class TrainedKernel:
         functions.
     solutions : sequence of DualSolution
         One per score function; none for the squared loss, which needs no iterations.
-    calibrators : list of Calibrator, optional
     threshold : float
         Of the scores of two classes, those of the second class.
-    warnings : list of Warning
     """
 
     model: KernelModel
@@ -109,10 +106,9 @@ def check_kernel_classifier(params: KernelClassifierParameters) -> None:
         check_choice("calibrate", params.calibrate, tuple(KINDS))
     if resolve_metric(params.metric, "auto").by_level:
         raise ParameterError(
-            "a {option} of labels or of a ranking: the scores of a kernel machine are no log-odds",
-            got=repr(params.metric),
-            todo="Pass another one, and measure the probabilities of {option2}.",
-            option=("metric", Option("calibrate", "sigmoid")),
+            "a `metric` of labels or of a ranking: the scores of a kernel machine are no log-odds; "
+            f"got {params.metric!r}. Pass another one, and measure the probabilities of "
+            "`calibrate='sigmoid'`."
         )
 
 
@@ -124,10 +120,8 @@ def check_kernel_regressor(params: KernelRegressorParameters) -> None:
     check_real("shift", params.shift)
     if params.loss == "squared" and params.shift != 0.0:
         raise ParameterError(
-            "the epsilon-insensitive loss for a shift",
-            got=f"shift={params.shift:g} with the squared loss",
-            todo="Use {option}, or add the shift to y.",
-            option=Option("loss", "epsilon_insensitive"),
+            f"the epsilon-insensitive loss for a shift; got shift={params.shift:g} with the "
+            "squared loss. Use `loss='epsilon_insensitive'`, or add the shift to y."
         )
 
 
@@ -302,18 +296,14 @@ def _solve_pairs(
 
 
 def _held_out(
-    params: KernelClassifierParameters,
-    pairs: ClassPairs,
-    training: _Training,
-    codes: IntArray,
+    params: KernelClassifierParameters, pairs: ClassPairs, training: _Training, codes: IntArray
 ) -> FloatArray:
     """Scores of every row by a machine of the stratified folds that do not have it."""
     count = min(FOLDS, int(np.bincount(codes).min()))
     if count < 2:
         raise DataError(
-            "two rows of every class for {option}, which take held-out rows",
-            got="a class with one",
-            todo="Drop it, or that class.",
+            "two rows of every class for {option}, which take held-out rows; got a class with "
+            "one. Drop it, or that class.",
             option="calibrate" if params.calibrate else "metric",
         )
     # The kernel of the training rows is used again: a fold is a subset of its points.
@@ -335,9 +325,8 @@ def _unconverged(params: KernelParameters, solutions: Sequence[DualSolution]) ->
     worst = max(one.violation for one in late)
     return [
         ConvergenceWarning(
-            does=f"stopped after {params.max_iter} blocks: the optimality conditions are "
-            f"violated by {worst:.3g}, the tolerance is {params.tol:.3g}",
-            todo="Increase {option} or {option2}, or scale the columns.",
-            option=(Option("max_iter", bare=True), Option("tol", bare=True)),
+            does=f"stopped after {params.max_iter} blocks: the optimality conditions are violated "
+            f"by {worst:.3g}, the tolerance is {params.tol:.3g}. Increase `max_iter` or "
+            "`tol`, or scale the columns."
         )
     ]

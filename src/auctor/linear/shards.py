@@ -6,16 +6,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from auctor.core.errors import Option, ParameterError
+from auctor.additive.parameters import AdditiveParameters
+from auctor.core.errors import ParameterError
 from auctor.core.files import AnyPath
 from auctor.data import Sharded
 from auctor.fit.checkpoint import FREE, Checkpoint
-from auctor.fit.options import FitOptions
 from auctor.fit.parameters import ClassifierParameters, LinearParameters
-from auctor.fit.result import ClassifierResult
+from auctor.fit.result import ClassifierResult, FitOptions
 from auctor.fit.targets import Rows, encode, positive_code
 from auctor.fit.train_model import train_model
-from auctor.linear.table_parameters import TableParameters, model_parameters
+from auctor.linear.table_parameters import CURVES, TableParameters, model_parameters
 
 #: Parameters that define the problem: a run resumes from a checkpoint only if they are equal.
 PROBLEM = (
@@ -39,21 +39,20 @@ def shard_parameters(
     Parameters
     ----------
     table : TableParameters
-        "auto" as strength is the default number: a search would take many passes over the shards.
-    data : Sharded
+        "auto" as strength of a linear model is the default number: a search would take many passes
+        over the shards. "auto" as model is a linear one.
     positive : str, optional
         The positive class, as text.
     scale : bool, optional
         Whether to standardise the columns; by default only if they are not scaled yet.
     """
+    table = replace(table, pos_label=_label(positive, data.labels))
+    if table.model == "additive":  # its bins need no scaling, and its folds choose the strength
+        return model_parameters(table if scale is None else replace(table, standardise=scale))
     if table.strength == "auto":
         table = replace(table, strength=LinearParameters().strength)
-    table = replace(
-        table,
-        pos_label=_label(positive, data.labels),
-        standardise="auto" if scale is None else scale,
-    )
-    return model_parameters(table)
+    scaled = "auto" if scale is None else scale
+    return model_parameters(replace(table, model="linear", standardise=scaled))
 
 
 def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
@@ -63,17 +62,16 @@ def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
     by_text = {str(label): label for label in labels}
     if text not in by_text:
         raise ParameterError(
-            f"one of the labels {', '.join(by_text)}",
-            got=text,
-            todo="Correct {option}.",
-            option=Option("pos_label", bare=True),
+            f"one of the labels {', '.join(by_text)}; got {text}. Correct `pos_label`."
         )
     return by_text[text]
 
 
 def shard_checkpoint(path: AnyPath, params: ClassifierParameters, data: Sharded) -> Checkpoint:
     """A checkpoint of a fit, which is resumed only for the same rows and the same problem."""
-    parameters = {name: getattr(params, name) for name in (*PROBLEM, *FREE)}
+    of_curves = CURVES if isinstance(params, AdditiveParameters) else ()
+    names = (*PROBLEM, *of_curves, *FREE)
+    parameters = {name: getattr(params, name) for name in names if hasattr(params, name)}
     return Checkpoint(path, data.fingerprint(), parameters)
 
 

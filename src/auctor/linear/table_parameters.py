@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from auctor.additive.parameters import AdditiveParameters, read_monotone, read_pairs
+from auctor.additive.parameters import AdditiveParameters, column_number, read_monotone, read_pairs
 from auctor.core.errors import Option, ParameterError
 from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of
 from auctor.fit.registry import known
 from auctor.fit.train_model import check_params
+from auctor.linear.choose import AutoParameters
 from auctor.tables.options import DEFAULTS, OF_TABLES, ReadOptions
 from auctor.tables.schema import KEEP, Schema
 
 #: Parameters that only additive models have.
-CURVES = ("n_bins", "monotone", "interactions", "members")
+CURVES = ("n_bins", "monotone", "shape", "cuts", "interactions", "exclude", "members")
+#: Parameters that say how a linear model is fitted.
+LINEAR_ONLY = (
+    "surrogate", "penalty", "strength", "l1_ratio", "n_strengths", "solver", "fit_intercept",
+    "standardise", "threshold_cv", "warm_start",
+)  # fmt: skip
 _READING = Option("reading", bare=True)
 
 
@@ -25,10 +31,13 @@ _READING = Option("reading", bare=True)
 class TableParameters(ClassifierParameters):
     """Parameters of `TableClassifier`."""
 
-    model: str = "linear"
+    model: str = "auto"
     n_bins: int | None = None
     monotone: Any = None
+    shape: Any = None
+    cuts: Any = None
     interactions: Any = "auto"
+    exclude: Any = None
     members: int = 8
     strength: Any = "auto"
     n_strengths: int | None = None
@@ -36,23 +45,34 @@ class TableParameters(ClassifierParameters):
     rule: str = "best"
     reading: ReadOptions | None = None
 
+    @property
+    def kind_of_model(self) -> str:
+        """The ``model``; "auto" is "linear" or "additive" where only that has a parameter given."""
+        if self.model != "auto":
+            return self.model
+        usual = TableParameters()
+        for kind, names in (("linear", LINEAR_ONLY), ("additive", CURVES)):
+            if any(_differ(getattr(self, name), getattr(usual, name)) for name in names):
+                return kind
+        reading = self.reading if isinstance(self.reading, ReadOptions) else DEFAULTS
+        return "auto" if reading.categorical in ("auto", "levels") else "linear"
+
     def read_options(self) -> ReadOptions:
         """How to read the table: additive models keep missing values, and categories as levels."""
         reading = DEFAULTS if self.reading is None else self.reading
         if not isinstance(reading, ReadOptions):
             raise ParameterError(
-                "{option} to be ReadOptions", got=repr(reading), todo="Pass one.", option=_READING
+                f"{{option}} to be ReadOptions; got {reading!r}. Pass one.", option=_READING
             )
         others = [name for name in reading.changed() if name not in OF_TABLES]
         if others:
             raise ParameterError(
-                f"{{option}} without what only files have ({', '.join(others)})",
-                got=repr(reading),
-                todo="Drop them: the table says what it is.",
+                f"{{option}} without what only files have ({', '.join(others)}); got {reading!r}. "
+                "Drop them: the table says what it is.",
                 option=_READING,
             )
         rule = reading.missing or "auto"
-        if self.model != "additive":
+        if self.kind_of_model == "linear":
             return replace(reading, missing=rule)
         ways = "levels" if reading.categorical == "auto" else reading.categorical
         return replace(reading, missing=KEEP if rule == "auto" else rule, categorical=ways)
@@ -89,9 +109,8 @@ def additive(given: TableParameters) -> ClassifierParameters:
         value = params.pop(name)
         if value not in (None, False, getattr(ClassifierParameters, name)):
             raise ParameterError(
-                "the default {option2} for an additive model, whose bins need no scaling",
-                got="{option3}",
-                todo="Drop it, or use {option}.",
+                "the default {option2} for an additive model, whose bins need no scaling; got "
+                "{option3}. Drop it, or use {option}.",
                 option=(Option("model", "linear"), name, Option(name, value)),
             )
     params |= {name: getattr(given, name) for name in CURVES}
@@ -114,8 +133,25 @@ def _needs_additive(needs: str, got: str, *options: Option) -> ParameterError:
     )
 
 
+def auto(given: TableParameters) -> ClassifierParameters:
+    """Parameters of the kinds of models that compete; of one of them if others cannot have them."""
+    if given.kind_of_model != "auto":
+        return MODELS[given.kind_of_model](given)
+    search = linear(replace(given, model="linear", reading=None))
+    assert isinstance(search, SearchParameters)
+    curves = additive(replace(given, model="additive"))
+    named = {one.name: getattr(curves, one.name) for one in fields(curves) if one.init}
+    return AutoParameters(**named, linear=search)
+
+
+def _differ(value: Any, usual: Any) -> bool:
+    """Whether a parameter is not its default; arrays and objects are not."""
+    return type(value) is not type(usual) or bool(value != usual)
+
+
 #: Models by name: functions from parameters of a table to those of a model of encoded columns.
 MODELS: dict[str, Callable[[TableParameters], ClassifierParameters]] = {
+    "auto": auto,
     "linear": linear,
     "additive": additive,
 }
@@ -124,8 +160,9 @@ MODELS: dict[str, Callable[[TableParameters], ClassifierParameters]] = {
 def model_parameters(given: TableParameters, schema: Schema | None = None) -> ClassifierParameters:
     """The parameters of the model of the encoded columns; raises for invalid ones.
 
-    With a schema, the columns of ``monotone`` and ``interactions`` become numbers of encoded
-    columns, and its levels are categories of an additive model.
+    With a schema, the columns that ``monotone``, ``shape``, ``cuts``, ``interactions`` and
+    ``exclude`` name become numbers of encoded columns, and its levels are categories of an additive
+    model.
 
     Examples
     --------
@@ -135,10 +172,7 @@ def model_parameters(given: TableParameters, schema: Schema | None = None) -> Cl
     make = MODELS[known("model", given.model, MODELS)]
     if isinstance(given.strength, str) and given.strength != "auto":
         raise ParameterError(
-            "{option} to be a number or 'auto'",
-            got=repr(given.strength),
-            todo="Pass one of these.",
-            option="strength",
+            f"`strength` to be a number or 'auto'; got {given.strength!r}. Pass one of these."
         )
     made = make(given)
     check_params(made)
@@ -146,9 +180,16 @@ def model_parameters(given: TableParameters, schema: Schema | None = None) -> Cl
         if made.monotone is not None:
             signs = read_monotone(made.monotone, schema.feature_names, schema.n_features)
             made = replace(made, monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})
-        if isinstance(made.interactions, list | tuple):
-            names, width = schema.feature_names, schema.n_features
-            pairs = read_pairs("interactions", made.interactions, names, width)
-            made = replace(made, interactions=pairs)
+        names, width = schema.feature_names, schema.n_features
+        numbered: dict[str, Any] = {}
+        for what in ("interactions", "exclude"):
+            if isinstance(pairs := getattr(made, what), list | tuple):
+                numbered[what] = read_pairs(what, pairs, names, width)
+        for what in ("shape", "cuts"):
+            if isinstance(wanted := getattr(made, what), Mapping):
+                numbered[what] = {
+                    column_number(what, key, names, width): wanted[key] for key in wanted
+                }
+        made = replace(made, **numbered)
         made = replace(made, categorical=schema.numbered_levels or "auto")
     return made

@@ -18,7 +18,7 @@ from auctor.core.archive import broken, read_archive, write_archive
 from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.types import Array
-from auctor.streaming.estimator import OnlineClassifier
+from auctor.streaming.estimators.online import OnlineClassifier
 from auctor.streaming.state import check_state
 from auctor.tables.schema import Schema
 
@@ -93,7 +93,8 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
         if d is not None:
             check_state(learner, arrays, d)
     except DataError as error:
-        raise broken(path, f"{error.got} (needed: {error.needs})") from error
+        told = str(error) if error.got is None else f"{error.got} (needed: {error.needs})"
+        raise broken(path, told) from error
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         raise broken(path, f"an incomplete description ({error!r})") from error
     # Everything was checked: from here on nothing can fail half-way.
@@ -119,9 +120,8 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     name = type(learner).__name__
     if meta.get("learner") != name:
         raise ParameterError(
-            f"a checkpoint of {name}",
-            got=f"one of {meta.get('learner')} in {path}",
-            todo="Pass another path, or that learner.",
+            f"a checkpoint of {name}; got one of {meta.get('learner')} in {path}. Pass another "
+            "path, or that learner."
         )
     now = json.loads(json.dumps(params_of(learner)))
     then = meta.get("params")
@@ -133,9 +133,8 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     ]
     if differs:
         raise ParameterError(
-            f"the parameters of the checkpoint {path}",
-            got=", ".join(differs),
-            todo="Set these, or pass another path.",
+            f"the parameters of the checkpoint {path}; got {', '.join(differs)}. Set these, or "
+            "pass another path."
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg.compact import move_rows
-from auctor.streaming.estimator import State
+from auctor.streaming.estimators.online import State
 
 #: Share of the rows of a class that is kept when the memory is full.
 KEPT_SHARE = 0.75

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.errors import IncompatibleError, Option
+from auctor.core.errors import IncompatibleError
 from auctor.core.types import FloatArray
 from auctor.streaming import memory, running_auc
-from auctor.streaming.estimator import OnlineClassifier, State
+from auctor.streaming.estimators.online import OnlineClassifier, State
 
 
 def check_alike(one: OnlineClassifier, other: OnlineClassifier) -> None:
@@ -62,10 +62,8 @@ def check_complete(state: State) -> None:
     """Raise if a memory holds only a sample: samples of different shares cannot be joined."""
     if not memory.complete(state):
         raise IncompatibleError(
-            "memories that hold all rows, or {option2}, which needs none",
-            got=f"{int(state['kept_rows'][0])} of {int(state['counted'][0])} rows",
-            todo="Increase {option}.",
-            option=(Option("memory", bare=True), Option("surrogate", "square")),
+            "memories that hold all rows, or `surrogate='square'`, which needs none; got "
+            f"{int(state['kept_rows'][0])} of {int(state['counted'][0])} rows. Increase `memory`."
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.kernels.streaming import adaptive
-from auctor.streaming.estimator import State
+from auctor.streaming.estimators.online import State
 from auctor.streaming.ranker import LEVELS
 from auctor.streaming.running_auc import POINTS
 from auctor.streaming.state import MOST_ROWS, all_between, require_that

@@ -11,7 +11,7 @@ from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.kernels.streaming import moments
 from auctor.streaming import merging
-from auctor.streaming.estimator import AnswerCache, OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import AnswerCache, OnlineClassifier, State, pad_columns
 from auctor.streaming.state import all_between, require_that
 
 #: Axes of the arrays of the state that have one entry per column.

@@ -11,7 +11,7 @@ from auctor.core.checks import check_choice
 from auctor.core.errors import Option, ParameterError, speaks_as
 
 if TYPE_CHECKING:
-    from auctor.streaming.estimator import OnlineClassifier
+    from auctor.streaming.estimators.online import OnlineClassifier
 
 
 #: Dotted path of every learner, by the name that users type.
@@ -26,7 +26,7 @@ LEARNERS = {
     "reg_solam": "auctor.lab.learners.solam.RegSolam",
     "solam": "auctor.lab.learners.solam.Solam",
     "spam": "auctor.lab.learners.spam.Spam",
-    "streaming": "auctor.streaming.auc.StreamingAUC",
+    "streaming": "auctor.streaming.estimators.auc.StreamingAUC",
     "uni_exp": "auctor.lab.learners.uni_exp.UniExp",
 }
 
@@ -64,9 +64,8 @@ def make_learner(name: str, params: Mapping[str, Any]) -> OnlineClassifier:
     unknown = [key for key in params if key not in allowed]
     if unknown:
         raise ParameterError(
-            f"parameters of {kind.__name__} ({', '.join(sorted(allowed))})",
-            got=unknown[0],
-            todo="Drop {option}.",
+            f"parameters of {kind.__name__} ({', '.join(sorted(allowed))}); got {unknown[0]}. "
+            "Drop {option}.",
             option=Option(unknown[0], bare=True),
         )
     made = kind(**params)

@@ -11,7 +11,7 @@ from auctor.core.types import CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg.products import gather
 from auctor.losses import BaseLoss
 from auctor.streaming import ranker
-from auctor.streaming.estimator import State
+from auctor.streaming.estimators.online import State
 from auctor.streaming.memory import KeptRows, complete, fresh_memory, remembered
 from auctor.streaming.modes import is_exact
 from auctor.streaming.moments import growth_of, midpoint

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from os import PathLike
@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.files import sole_writer
 from auctor.core.types import Array
 from auctor.fit.prepare import check_width
 from auctor.streaming.checkpoint import Origin, restore, save_checkpoint
-from auctor.streaming.estimator import OnlineClassifier
-from auctor.streaming.labels import distinct_labels, missing_labels
+from auctor.streaming.estimators.labels import distinct_labels, missing_labels
+from auctor.streaming.estimators.online import OnlineClassifier
 from auctor.tables import Chunk, Schema
 from auctor.tables.lost import Lost, add_lost
 from auctor.tables.stream import open_stream, same_columns
@@ -183,17 +183,14 @@ def _check_origin(
         for chunk in chunks:
             if schema is not None and chunk.schema != schema:
                 raise DataError(
-                    "columns that are read as for the checkpoint",
-                    got="other first rows or other options for columns",
-                    todo="Pass the same source and options, or another checkpoint.",
+                    "columns that are read as for the checkpoint; got other first rows or other "
+                    "options for columns. Pass the same source and options, or another checkpoint."
                 )
             same_columns(None if names is None else tuple(names), _names(chunk))
             if label is not None and chunk.label not in (None, label):
                 raise DataError(
-                    f"the labels of the checkpoint, column {label!r}",
-                    got=f"column {chunk.label!r}",
-                    todo="Pass {option}, or another checkpoint.",
-                    option=Option("label", label),
+                    f"the labels of the checkpoint, column {label!r}; got column {chunk.label!r}. "
+                    f"Pass `label={label!r}`, or another checkpoint."
                 )
             yield chunk
             names = label = schema = None  # all chunks of a stream have the columns of the first
@@ -212,20 +209,15 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
     if path is None:
         if resume:
             raise ParameterError(
-                "a checkpoint to resume from",
-                got="None",
-                todo="Pass {option} with its path.",
-                option="checkpoint",
+                "a checkpoint to resume from; got None. Pass `checkpoint=` with its path."
             )
         return 0, Origin()
     if not path.exists():
         return 0, Origin()
     if not resume:
         raise ParameterError(
-            "a checkpoint that does not exist yet",
-            got=path,
-            todo="Pass {option} to go on from it, or another path.",
-            option=Option("resume", True),
+            f"a checkpoint that does not exist yet; got {path}. Pass `resume=True` to go on from "
+            "it, or another path."
         )
     return restore(path, learner)
 
@@ -245,9 +237,8 @@ def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -
         row = end
     if row < min(done, last):
         raise DataError(
-            "the source that the checkpoint was made from",
-            got=f"{row} rows where {done} were read",
-            todo="Pass the same source from its start.",
+            f"the source that the checkpoint was made from; got {row} rows where {done} were read. "
+            "Pass the same source from its start."
         )
 
 
@@ -291,15 +282,16 @@ def _closing(held: Any, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
 
 
 class _Interrupt:
-    """Handler of Ctrl-C that waits while a learner is updating its state."""
+    """Signals that wait while a learner is updating its state, for the handlers that they had."""
 
-    def __init__(self) -> None:
-        self.busy = self.pending = False
+    def __init__(self, handlers: Mapping[int, Callable[..., object]]) -> None:
+        self.busy, self.pending, self.handlers = False, list[int](), handlers
 
-    def handle(self, *_: Any) -> None:
-        if not self.busy:
-            raise KeyboardInterrupt
-        self.pending = True
+    def handle(self, number: int, *_: Any) -> None:
+        if self.busy:
+            self.pending.append(number)
+        else:
+            self.handlers[number](number, None)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -308,30 +300,31 @@ class _Interrupt:
             yield
         finally:
             self.busy = False
-        if self.pending:
-            raise KeyboardInterrupt
+        pending, self.pending = self.pending, []
+        for number in pending:
+            self.handlers[number](number, None)
 
 
 @contextmanager
 def _deferred_interrupt() -> Iterator[_Interrupt]:
     """Defer Ctrl-C to the end of a piece, in the main thread and unless the user has a handler.
 
-    The same for SIGTERM, where it acts as Ctrl-C does.
+    The same for SIGTERM where it has a handler, such as that of the command line.
     """
-    interrupt = _Interrupt()
-    ours = [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM)
-        if threading.current_thread() is threading.main_thread()
-        and signal.getsignal(number) is signal.default_int_handler
-    ]
-    for number in ours:
+    handlers: dict[int, Callable[..., object]] = {}
+    if threading.current_thread() is threading.main_thread():
+        for one in (signal.SIGINT, signal.SIGTERM):
+            known = signal.getsignal(one)
+            if callable(known) and (one == signal.SIGTERM or known is signal.default_int_handler):
+                handlers[one] = known
+    interrupt = _Interrupt(handlers)
+    for number in handlers:
         signal.signal(number, interrupt.handle)
     try:
         yield interrupt
     finally:
-        for number in ours:
-            signal.signal(number, signal.default_int_handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 class SeenColumns:

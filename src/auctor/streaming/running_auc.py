@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor import metrics
 from auctor.core.types import FloatArray
-from auctor.streaming.estimator import State
+from auctor.streaming.estimators.online import State
 
 #: Points of a trace, at most; a full trace drops every second point and doubles its interval.
 POINTS = 256

@@ -10,7 +10,7 @@ from typing import Any
 from auctor.core.errors import DataError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array
-from auctor.streaming.estimator import OnlineClassifier, State
+from auctor.streaming.estimators.online import OnlineClassifier, State
 
 #: Rows are counted in floats, which represent all integers up to 2^53.
 MOST_ROWS = 1 << 53

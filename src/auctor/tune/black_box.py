@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import DataError, DataWarning, Option, speaks_as, warn
+from auctor.core.errors import DataError, DataWarning, speaks_as, warn
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.rules import RegionRules
@@ -60,8 +60,8 @@ def minimise_black_box(  # noqa: PLR0913 - those of scipy.optimize.minimize
     Parameters
     ----------
     fun : callable
-        From an array of shape (d,) to a number. NaN, infinity or an exception marks the point as
-        failed, and the search goes on.
+        From an array of shape (d,) to a number. NaN, a value beyond 1e100 or an exception marks the
+        point as failed, and the search goes on.
     x0 : (d,) array
         Start, inside the bounds.
     bounds : sequence of (low, high) or `scipy.optimize.Bounds`, optional
@@ -142,8 +142,8 @@ def minimise_black_box(  # noqa: PLR0913 - those of scipy.optimize.minimize
     if not np.isfinite(found.fun):
         status, message = 3, "Every evaluation failed."
         warning = DataWarning(
-            does=f"found no finite value in {len(values)} evaluations",
-            todo="Call the function at x0 to see why.",
+            does=f"found no finite value in {len(values)} evaluations. Call the function at x0 to "
+            "see why."
         )
         warn(warning)
     elif found.n_failed:
@@ -190,10 +190,7 @@ def dfo_tr(
     """
     if constraints:
         raise DataError(
-            "no constraints except bounds",
-            got=len(constraints),
-            todo="Use {option}.",
-            option=Option("method", "COBYQA"),
+            f"no constraints except bounds; got {len(constraints)}. Use `method='COBYQA'`."
         )
     # SciPy passes its own options too, of which derivatives and printing are ignored.
     known = {"kind", "radius", "tol", "restarts", "seed", "max_seconds", "timeout"}
@@ -201,9 +198,8 @@ def dfo_tr(
     unknown = set(options) - known - {"jac", "hess", "hessp", "disp"}
     if unknown:
         raise DataError(
-            f"options among maxfev, {', '.join(sorted(known))}",
-            got=", ".join(sorted(unknown)),
-            todo="Leave the others out.",
+            f"options among maxfev, {', '.join(sorted(known))}; got {', '.join(sorted(unknown))}. "
+            "Leave the others out."
         )
     start = np.atleast_1d(np.asarray(x0, dtype=np.float64))
     whole = callback is not None and list(signature(callback).parameters) == [WHOLE_RESULT]
@@ -241,20 +237,16 @@ class _Box:
     def __init__(self, x0: npt.ArrayLike, bounds: Any) -> None:
         self.x0 = check_vector("x0", np.atleast_1d(x0))
         if not self.x0.size:
-            raise DataError("at least one variable", got="none", todo="Pass a start.")
+            raise DataError("at least one variable; got none. Pass a start.")
         low, high = _ends(bounds, self.x0.size)
         if not (low <= high).all():
             raise DataError(
-                "lower bounds no greater than upper bounds",
-                got=f"{low[low > high][0]:g} above {high[low > high][0]:g}",
-                todo="Swap them.",
+                f"lower bounds no greater than upper bounds; got {low[low > high][0]:g} above "
+                f"{high[low > high][0]:g}. Swap them."
             )
         if not ((self.x0 >= low) & (self.x0 <= high)).all():
             raise DataError(
-                "a start inside the bounds",
-                got=self.x0.tolist(),
-                todo="Clip {option} to the bounds.",
-                option=Option("x0", bare=True),
+                f"a start inside the bounds; got {self.x0.tolist()}. Clip `x0` to the bounds."
             )
         self.hard_low, self.hard_high = low, high
         # Unbounded variables share one scale, that of the largest start.
@@ -329,9 +321,7 @@ def _ends(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
         )
     if pairs.shape != (d, 2) or np.isnan(pairs).any():
         raise DataError(
-            f"{d} pairs of bounds",
-            got=f"shape {pairs.shape}",
-            todo="Pass one (low, high) for each variable.",
+            f"{d} pairs of bounds; got shape {pairs.shape}. Pass one (low, high) for each variable."
         )
     return pairs[:, 0].astype(np.float64), pairs[:, 1].astype(np.float64)
 

@@ -33,11 +33,8 @@ def far_from(
 
     Parameters
     ----------
-    rng : Generator
-    taken : list of points
     start : point, optional
         The point is within ``reach`` of it in every coordinate.
-    reach : float
     """
     dims = taken[0].shape[0] if taken else (0 if start is None else start.shape[0])
     drawn: FloatArray = rng.random((CANDIDATES, dims))

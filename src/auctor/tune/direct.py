@@ -237,9 +237,8 @@ def maximise_metric(
     labels = np.asarray(y)
     if labels.ndim != 1 or X.shape[0] != labels.shape[0] or np.unique(labels).size != 2:
         raise DataError(
-            "one of two labels for every row",
-            got=f"{X.shape[0]} rows, labels of shape {labels.shape}",
-            todo="Pass a binary y.",
+            f"one of two labels for every row; got {X.shape[0]} rows, labels of shape "
+            f"{labels.shape}. Pass a binary y."
         )
     # Start at the difference of the class means unless given.
     positive = labels == labels.max()

@@ -166,7 +166,9 @@ class DfoTr:
 
     @speaks
     def tell(self, points: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """Tell the values of points, asked for or not; NaN or infinity marks a failed evaluation.
+        """Tell the values of points, asked for or not.
+
+        NaN, infinity and values beyond 1e100 mark failed evaluations.
 
         Parameters
         ----------
@@ -178,15 +180,13 @@ class DfoTr:
         told = np.atleast_1d(np.asarray(values, dtype=np.float64))
         if rows.shape != (told.shape[0], state.dims):
             raise DataError(
-                f"as many values as points of {state.dims} coordinates",
-                got=f"{told.shape[0]} values and points of shape {rows.shape}",
-                todo="Pass points as ask returned them.",
+                f"as many values as points of {state.dims} coordinates; got {told.shape[0]} values "
+                f"and points of shape {rows.shape}. Pass points as ask returned them."
             )
         if not ((rows >= 0.0) & (rows <= 1.0)).all():
             raise DataError(
-                "points in the unit cube",
-                got=f"coordinates from {rows.min():.3g} to {rows.max():.3g}",
-                todo="Pass points as ask returned them.",
+                f"points in the unit cube; got coordinates from {rows.min():.3g} to "
+                f"{rows.max():.3g}. Pass points as ask returned them."
             )
         for row, value in zip(rows, told, strict=True):
             self._running().tell_one(row, float(value))
@@ -198,7 +198,7 @@ class DfoTr:
 
     def _running(self) -> TrustRegion:
         if self._trust_region is None:
-            raise ParameterError("dims", got="None", todo="Pass {option} to ask.", option="dims")
+            raise ParameterError("dims; got None. Pass `dims=` to ask.")
         return self._trust_region
 
     @property
@@ -293,9 +293,8 @@ class DfoTr:
         except (ValueError, RecursionError) as error:
             found = f"a file that is damaged ({error})"[:160]
         raise DataError(
-            f"a history of format {FORMAT} that DfoTr.save wrote",
-            got=found,
-            todo="Pass another file, or search again.",
+            f"a history of format {FORMAT} that DfoTr.save wrote; got {found}. Pass another file, "
+            "or search again."
         )
 
     @speaks
@@ -359,10 +358,8 @@ class DfoTr:
         start = np.full(dims, 0.5) if self.start is None else self.start
         if start.shape != (dims,) or not ((start >= 0.0) & (start <= 1.0)).all():
             raise DataError(
-                f"a start of {dims} coordinates in the unit cube",
-                got=start.tolist(),
-                todo="Clip {option} to the cube.",
-                option=Option("start", bare=True),
+                f"a start of {dims} coordinates in the unit cube; got {start.tolist()}. Clip "
+                "`start` to the cube."
             )
         return TrustRegion(
             state=state,

@@ -126,8 +126,6 @@ def resolve_method(method: Any) -> SearchMethod:
         found: SearchMethod = method
         return found
     raise ParameterError(
-        f"{{option}} to be one of {', '.join(map(repr, METHODS))} or a DfoTr",
-        got=repr(method),
-        todo="Pass one of these.",
-        option="method",
+        f"`method` to be one of {', '.join(map(repr, METHODS))} or a DfoTr; got {method!r}. Pass "
+        "one of these."
     )

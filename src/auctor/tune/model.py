@@ -180,8 +180,6 @@ def check_model(model: Quadratic, basis: Basis, values: FloatArray, before: Floa
 
     Parameters
     ----------
-    model : Quadratic
-    basis : Basis
     values : (m,) array
     before : (d, d) array
         The Hessian that the model changed.

@@ -191,7 +191,7 @@ def _refuse_several(study: Study) -> None:
     """Raise for a study with several objectives."""
     if len(study.directions) > 1:
         raise DataError(
-            "a study with one objective", got=len(study.directions), todo="Use NSGAIISampler."
+            f"a study with one objective; got {len(study.directions)}. Use NSGAIISampler."
         )
 
 

@@ -149,7 +149,7 @@ class Categorical:
     def __init__(self, choices: Sequence[Any]) -> None:
         super().__setattr__("choices", tuple(choices))
         if not self.choices:
-            raise DataError("at least one choice", got="none", todo="Pass some choices.")
+            raise DataError("at least one choice; got none. Pass some choices.")
 
     @property
     def width(self) -> int:
@@ -288,9 +288,8 @@ def as_dimension(name: str, given: Any) -> Dimension:
         whole = all(isinstance(x, Integral) for x in given)
         return Integer(*given) if whole else Float(float(given[0]), float(given[1]))
     raise DataError(
-        f"{name} to be a Float, an Integer, a Categorical, a list or a scipy distribution",
-        got=repr(given),
-        todo="Pass one of these.",
+        f"{name} to be a Float, an Integer, a Categorical, a list or a scipy distribution; got "
+        f"{given!r}. Pass one of these."
     )
 
 
@@ -369,17 +368,15 @@ class Space:
                 part = dimension.encode(found[name])
             except (KeyError, StopIteration, ValueError, TypeError) as error:
                 raise DataError(
-                    f"a value of {name} inside its range",
-                    got=repr(found.get(name)),
-                    todo="Pass every parameter of the space.",
+                    f"a value of {name} inside its range; got {found.get(name)!r}. Pass every "
+                    "parameter of the space."
                 ) from error
             if not ((part >= 0.0) & (part <= 1.0)).all() or not _same(
                 dimension.decode(part), found[name]
             ):
                 raise DataError(
-                    f"{name} inside its range",
-                    got=repr(found[name]),
-                    todo="Move it inside, or widen the range.",
+                    f"{name} inside its range; got {found[name]!r}. Move it inside, or widen the "
+                    "range."
                 )
             parts.append(part)
         return np.concatenate(parts) if parts else np.zeros(0)

@@ -13,6 +13,10 @@ from auctor.core.types import FloatArray
 
 #: What a point is asked for.
 ROLES = ("design", "trial", "geometry", "spread", "repeat")
+#: Largest size of a value; a larger one counts as a failed evaluation, as models would overflow.
+LARGEST_VALUE = 1e100
+#: Largest entry of a Hessian: values of that size at the smallest radius.
+_LARGEST_SECOND = 1e150
 #: Largest count that a state read from a file may have.
 _MOST = 1 << 53
 
@@ -147,7 +151,8 @@ class SearchState:
         _need(len(self.values) == len(self.counts) == len(self.runs) == n, "values")
         for value, count in zip(self.values, self.counts, strict=True):
             _need(
-                not math.isinf(value) and (count == 0) == math.isnan(value) and count >= 0, "counts"
+                not abs(value) > LARGEST_VALUE and (count == 0) == math.isnan(value) and count >= 0,
+                "counts",
             )
         # Indices of points with values; the centre is one of the members.
         aside = self.aside
@@ -171,7 +176,8 @@ class SearchState:
         _need(min(self.spread, self.freedom) >= 0.0, "spread")
         for hessian in (self.hessian, None if aside is None else aside.hessian):
             if hessian is not None:
-                _need(hessian.shape == (d, d) and bool(np.isfinite(hessian).all()), "hessian")
+                small = bool((np.abs(hessian) <= _LARGEST_SECOND).all())
+                _need(hessian.shape == (d, d) and small, "hessian")
         whole = [self.failures, self.n_repeats, self.n_failed, self.n_told]
         whole += [one.since for one in self.pending]
         _need(all(0 <= count <= _MOST for count in whole), "counts")

@@ -92,7 +92,6 @@ def trust_step(
 
     Parameters
     ----------
-    model : Quadratic
     lower, upper : (d,) arrays
         Bounds of the displacement; 0 is between them.
     radius : float > 0

@@ -7,7 +7,7 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.tune.design import coordinate_design, far_from, spread_point
 from auctor.tune.model_set import ModelSet
-from auctor.tune.state import PausedRun, Request
+from auctor.tune.state import LARGEST_VALUE, PausedRun, Request
 from auctor.tune.step import SLACK, check_step, trust_step
 
 #: Attempts to find a point in one call, at most, before a new run is started.
@@ -255,11 +255,11 @@ class TrustRegion(ModelSet):
     # --- values -------------------------------------------------------------------------------
 
     def tell_one(self, point: FloatArray, value: float) -> None:
-        """Update the state by the value of one point; NaN or infinity if it failed."""
+        """Update the state by the value of one point; not finite, or huge, if it failed."""
         state = self.state
         request = self._take_pending(point)
         state.n_told += 1
-        if not np.isfinite(value):
+        if not abs(value) <= LARGEST_VALUE:
             state.n_failed += 1
             value = np.nan
         known = self._known(point)

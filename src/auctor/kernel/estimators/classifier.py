@@ -8,22 +8,23 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from auctor.core.errors import NotOfferedError, Option, speaks
+from auctor.core.errors import NotOfferedError, speaks
+from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray
+from auctor.data.coerce import refuse_swapped
 from auctor.fit.calibrate import joint_probabilities
 from auctor.fit.class_pairs import ClassPairs
 from auctor.fit.class_scores import ClassScores
 from auctor.fit.parameters import parameters_of
 from auctor.fit.targets import Rows, encode, positive_code
-from auctor.kernel.base import KernelEstimator
+from auctor.kernel.estimators.base import KernelEstimator
 from auctor.kernel.parameters import Kernel
 from auctor.kernel.train import (
     KernelClassifierParameters,
     check_kernel_classifier,
     train_kernel_classifier,
 )
-from auctor.linear.base import read_labels, read_target, read_weight
-from auctor.linear.fit_warnings import issue_warnings
+from auctor.linear.estimators.base import issue_warnings, read_labels, read_target, read_weight
 from auctor.linear.offered import offered_if
 
 
@@ -31,15 +32,14 @@ def _check_calibrated(estimator: KernelClassifier) -> None:
     """Raise if a classifier is not calibrated and therefore has no `predict_proba`."""
     if estimator.calibrate is None:
         raise NotOfferedError(
-            "{option} or 'isotonic' for predict_proba",
-            got="calibrate=None",
-            todo="Set {option2} and fit again; decision_function gives scores without it.",
-            option=(Option("calibrate", "sigmoid"), Option("calibrate", bare=True)),
+            "`calibrate='sigmoid'` or 'isotonic' for predict_proba; got calibrate=None. Set "
+            "`calibrate` and fit again; decision_function gives scores without it.",
             part="KernelClassifier",
         )
 
 
 # A dataclass of its own, so that errors on unknown parameters name this class.
+@named_parameters
 @dataclass(eq=False, repr=False)
 class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """Support vector machine: the hinge loss of a score that is linear in a kernel's features.
@@ -147,6 +147,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, labels y and optional row weights, which multiply C."""
         self.check_parameters()
+        refuse_swapped(X, y)
         matrix = self._matrix(X, reset=True)
         n = matrix.shape[0]
         labels = read_labels(y, n, regressor="KernelRegressor")

@@ -7,13 +7,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from auctor.core.errors import DataError, speaks
+from auctor.core.errors import DataError, NotOfferedError, speaks
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.matrices import dense_array, is_dense
 from auctor.kernel.machine import KernelModel
 from auctor.kernel.parameters import Kernel
 from auctor.kernel.train import TrainedKernel, stored_model
-from auctor.linear.base import read_matrix
+from auctor.linear.estimators.base import read_matrix
+from auctor.linear.offered import offered_if
+
+
+def refuse_reasons(estimator: Any) -> None:
+    """Raise: the score of a kernel machine is no sum over columns."""
+    raise NotOfferedError(
+        f"a score that is a sum over columns for reasons; got {type(estimator).__name__}. Use "
+        "MetricClassifier, AdditiveClassifier or TableClassifier."
+    )
 
 
 class KernelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -31,6 +40,10 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    @offered_if(refuse_reasons)
+    def reasons(self, X: Any, k: int = 4) -> None:
+        """Not offered: the score is no sum over columns. Additive and linear models have it."""
 
     @speaks
     def adopt(
@@ -62,9 +75,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         matrix = dense_array(matrix)
         if reset and matrix.shape[0] != matrix.shape[1]:
             raise DataError(
-                "a square kernel matrix",
-                got=f"shape {matrix.shape}",
-                todo="Pass the kernel of the training rows with themselves.",
+                f"a square kernel matrix; got shape {matrix.shape}. Pass the kernel of the "
+                "training rows with themselves."
             )
         return matrix
 

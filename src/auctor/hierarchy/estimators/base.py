@@ -14,7 +14,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
 from auctor.data.coerce import check_weight
 from auctor.fit.registry import resolve_loss, resolve_penalty
-from auctor.hierarchy.labels import Form, Labels, read_labels
+from auctor.hierarchy.estimators.labels import Form, Labels, read_labels
 from auctor.hierarchy.measures import TaxonomyReport
 from auctor.hierarchy.nodes import LOSSES, NodeSettings
 from auctor.hierarchy.report import measure
@@ -101,9 +101,8 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         check_choice("broken", broken, ("close", "refuse"))
         if self.taxonomy is not None and not isinstance(self.taxonomy, Taxonomy):
             raise DataError(
-                "a Taxonomy",
-                got=repr(self.taxonomy)[:80],
-                todo="Make one by Taxonomy.from_parents, from_edges or from_paths.",
+                f"a Taxonomy; got {repr(self.taxonomy)[:80]}. Make one by Taxonomy.from_parents, "
+                "from_edges or from_paths."
             )
         # Labels as a 0/1 matrix with all ancestors, and the taxonomy if paths contain it.
         matrix = as_matrix(X)
@@ -111,9 +110,8 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         n = matrix.shape[0]
         if labels.indicator.shape[0] != n:
             raise DataError(
-                "labels for every row",
-                got=f"{labels.indicator.shape[0]} for {n} rows",
-                todo="Pass X and y of equal length.",
+                f"labels for every row; got {labels.indicator.shape[0]} for {n} rows. Pass X and y "
+                "of equal length."
             )
         weight = None if sample_weight is None else check_weight(sample_weight, n)
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form
@@ -126,8 +124,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
             names = ", ".join(repr(name) for name in self.empty_labels_[:NAMED_LABELS])
             warning = DataWarning(
                 does=f"never predicts {len(self.empty_labels_)} labels, which have no rows: "
-                f"{names}{more}",
-                todo="Drop them from the taxonomy, or pass rows with them.",
+                f"{names}{more}. Drop them from the taxonomy, or pass rows with them."
             )
             warn(warning)
         return CheckedRows(matrix, labels.indicator, weight)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from auctor.core.errors import speaks
+from auctor.core.named import named_parameters
 from auctor.core.types import FloatArray, Target
+from auctor.data.coerce import refuse_swapped
 from auctor.fit.model import RegressionModel
-from auctor.fit.options import FitOptions
 from auctor.fit.parameters import RegressorParameters, parameters_of
-from auctor.fit.result import RegressorResult
+from auctor.fit.reasons import Reasons
+from auctor.fit.result import FitOptions, RegressorResult
 from auctor.fit.train_model import check_params, train_regression
-from auctor.linear.base import (
+from auctor.linear.estimators.base import (
     OfFit,
     OfModel,
+    by_partition,
+    issue_warnings,
     one_or_all,
     read_matrix,
     read_numbers,
@@ -24,10 +30,9 @@ from auctor.linear.base import (
     start_of,
     take_start,
 )
-from auctor.linear.cluster import by_partition
-from auctor.linear.fit_warnings import issue_warnings
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)
 class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear model ``X w + intercept`` fitted by a chosen loss and penalty.
@@ -121,6 +126,7 @@ class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Fit to rows X, numbers y and optional row weights."""
         params = parameters_of(self._parameters, self)
         check_params(params)
+        refuse_swapped(X, y)
         matrix = self._read(X, reset=True)
         n = matrix.shape[0]
         numbers = read_numbers(y, n, classifier="MetricClassifier")
@@ -147,6 +153,27 @@ class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predicted target, through the inverse link of the loss."""
         matrix = self._read(X, reset=False)
         return self.model_.predict(matrix)
+
+    @speaks
+    def reasons(
+        self,
+        X: Any,
+        k: int = 4,
+        *,
+        baseline: str = "mean",
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Reasons:
+        """The k columns that raise the score of each row most, as `MetricClassifier.reasons`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 5.0]])
+        >>> found = LinearRegressor(strength=0.0).fit(X, X @ [1.0, -2.0]).reasons(X, 1)
+        >>> found.names.ravel().tolist(), found.parts.ravel().round(6).tolist()
+        (['x1', 'x1', 'x0'], [4.0, 2.0, 1.0])
+        """
+        return self.model_.reasons_in(self._read(X, reset=False), k, baseline, texts)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """The matrix of X; names and number of columns are stored, or checked against `fit`."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 import inspect
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from auctor.core.errors import ParameterError, speaks
+from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.fit.model import LinearModel
-from auctor.fit.options import FitOptions, Judge, Split
 from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of
-from auctor.fit.result import FitResult
+from auctor.fit.result import FitOptions, FitResult, Judge, Split
 from auctor.fit.targets import Rows
-from auctor.linear.base import OfFit, sentence
-from auctor.linear.classifier import MetricClassifier
+from auctor.linear.estimators.base import OfFit, sentence
+from auctor.linear.estimators.classifier import MetricClassifier
 from auctor.linear.from_model import unfitted
 
 
@@ -41,14 +41,13 @@ def splits_of(
             raise ValueError("no folds")
     except (TypeError, ValueError, IndexError) as error:
         raise ParameterError(
-            "{option} to be a number of folds, a splitter or pairs of train and test rows",
-            got=f"{cv!r} ({sentence(error)})",
-            todo="Pass a number.",
-            option="cv",
+            f"`cv` to be a number of folds, a splitter or pairs of train and test rows; got {cv!r} "
+            f"({sentence(error)}). Pass a number."
         ) from error
     return splits
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)
 class MetricClassifierCV(MetricClassifier):
     """`MetricClassifier` with its strength and surrogate picked by the metric on held-out rows.
@@ -65,7 +64,8 @@ class MetricClassifierCV(MetricClassifier):
 
     Parameters
     ----------
-    metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate
+    metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate,
+    prior
         As in `MetricClassifier`. The strength of a penalty object is ignored.
     pos_label
         As in `MetricClassifier`.
@@ -148,14 +148,6 @@ class MetricClassifierCV(MetricClassifier):
     surrogate_ = OfFit[str](lambda result: result.search.surrogate)
 
     @speaks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Pick the strength on the folds, then fit to all rows.
-
-        Parameters are those of `MetricClassifier.fit`; folds keep groups whole.
-        """
-        return super().fit(X, y, sample_weight, groups)
-
-    @speaks
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """The metric, or ``scoring`` where it is given; greater is better."""
         if self.scoring is None:
@@ -193,8 +185,6 @@ class MetricClassifierCV(MetricClassifier):
             return float(scorer(model, X, y, **extra))
         except (AttributeError, NotFittedError, TypeError) as error:
             raise ParameterError(
-                "{option} to be one number from labels or decision values",
-                got=f"{self.scoring!r} ({sentence(error)})",
-                todo="Pass another scorer, or none for the metric.",
-                option="scoring",
+                f"`scoring` to be one number from labels or decision values; got {self.scoring!r} "
+                f"({sentence(error)}). Pass another scorer, or none for the metric."
             ) from error

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.types import Array, IntArray
 from auctor.data.matrices import dense_array, is_sparse
 from auctor.hierarchy.taxonomy import Taxonomy
@@ -55,9 +55,7 @@ def read_labels(Y: Any, taxonomy: Taxonomy | None, broken: str = "close") -> Lab
     """
     if Y is None:
         raise DataError(
-            "labels",
-            got="None: it requires y to be passed, but the target y is None",
-            todo="Pass y.",
+            "labels; got None: it requires y to be passed, but the target y is None. Pass y."
         )
     if hasattr(Y, "__array__") and not is_sparse(Y):
         Y = np.asarray(Y)
@@ -68,21 +66,20 @@ def read_labels(Y: Any, taxonomy: Taxonomy | None, broken: str = "close") -> Lab
     if isinstance(Y, np.ndarray) and Y.ndim in (2, 3) and Y.dtype.kind in "OUS":
         return _paths(Y, taxonomy)
     if isinstance(Y, str) or not hasattr(Y, "__iter__"):
-        raise DataError("labels for every row", got=repr(Y), todo="Pass them as y.")
+        raise DataError(f"labels for every row; got {Y!r}. Pass them as y.")
     return _rows(list(Y), taxonomy)
 
 
 def _rows(rows: list[Any], taxonomy: Taxonomy | None) -> Labels:
     """Labels from a set of labels per row, or from one label per row."""
     if not rows:
-        raise DataError("at least one row", got="none", todo="Pass rows.")
+        raise DataError("at least one row; got none. Pass rows.")
     sets = [isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows]
     if any(sets) and not all(sets):
         at = sets.index(not sets[0])
         raise DataError(
-            "labels of one kind: a set for every row, or one label",
-            got=f"{rows[0]!r} in row 0 and {rows[at]!r} in row {at}",
-            todo="Put single labels into lists.",
+            f"labels of one kind: a set for every row, or one label; got {rows[0]!r} in row 0 and "
+            f"{rows[at]!r} in row {at}. Put single labels into lists."
         )
     if all(sets):
         _check_kinds([name for row in rows for name in row])
@@ -106,9 +103,8 @@ def _check_kinds(names: list[Any]) -> None:
     other = next((name for name in names if isinstance(name, Number)), None)
     if text is not None and other is not None:
         raise DataError(
-            "labels of one type",
-            got=f"the text {text!r} and the number {other!r}",
-            todo="Convert them to text.",
+            f"labels of one type; got the text {text!r} and the number {other!r}. Convert them to "
+            "text."
         )
 
 
@@ -118,17 +114,12 @@ def _check_missing(rows: list[Any]) -> None:
         if row is None or row != row or (isinstance(row, float) and np.isinf(row)):
             value = "infinity" if row is not None and row == row else "NaN"
             got = f"None in row {at}" if row is None else f"{value} in row {at}"
-            raise DataError("a label for every row", got=got, todo="Drop the row.")
+            raise DataError(f"a label for every row; got {got}. Drop the row.")
 
 
 def _no_taxonomy(what: str) -> DataError:
     """The error for labels that need a taxonomy."""
-    return DataError(
-        f"a taxonomy for {what}",
-        got="None",
-        todo="Pass {option} with a Taxonomy.",
-        option="taxonomy",
-    )
+    return DataError(f"a taxonomy for {what}; got None. Pass `taxonomy=` with a Taxonomy.")
 
 
 def _paths(Y: Array, taxonomy: Taxonomy | None) -> Labels:
@@ -166,18 +157,16 @@ def _matrix(Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
         raise _no_taxonomy("a 0/1 matrix")
     if dense.shape[1] != taxonomy.n_nodes or not np.isin(dense, (0, 1)).all():
         raise DataError(
-            f"a 0/1 matrix with {taxonomy.n_nodes} columns, ordered as taxonomy.names",
-            got=f"shape {dense.shape}, values from {dense.min()} to {dense.max()}",
-            todo="Use taxonomy.indicator(label_sets) to make one.",
+            f"a 0/1 matrix with {taxonomy.n_nodes} columns, ordered as taxonomy.names; got shape "
+            f"{dense.shape}, values from {dense.min()} to {dense.max()}. Use "
+            "taxonomy.indicator(label_sets) to make one."
         )
     on = dense.astype(bool)
     bad = taxonomy.violations(on)
     if bad.size and broken == "refuse":
         raise DataError(
-            "labels together with their parents",
-            got=f"{bad.size} rows without a parent, the first is row {int(bad[0])}",
-            todo="Pass {option} to add the parents.",
-            option=Option("broken", "close"),
+            f"labels together with their parents; got {bad.size} rows without a parent, the first "
+            f"is row {int(bad[0])}. Pass `broken='close'` to add the parents."
         )
     return Labels(taxonomy.close(on), taxonomy, Form.INDICATOR)
 

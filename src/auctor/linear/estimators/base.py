@@ -1,22 +1,25 @@
-"""What the estimators share: checks of what users pass to `fit`, and fitted attributes."""
+"""What the estimators share: checks of arguments, fitted attributes, data of clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from importlib import import_module
 from numbers import Real
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, cast, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from auctor.core.errors import DataError, DataTypeError
+from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError, warn
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
 from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, in_shards, refuse_masked
-from auctor.fit.options import FitOptions
+from auctor.fit.result import FitOptions
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -55,9 +58,8 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
             estimator.feature_names_in_ = np.array(matrix.names, dtype=object)
     elif matrix.n_columns != estimator.n_features_in_:
         raise DataError(
-            f"{estimator.n_features_in_} columns, as in fit",
-            got=matrix.n_columns,
-            todo="Pass the columns used in fit.",
+            f"{estimator.n_features_in_} columns, as in fit; got {matrix.n_columns}. Pass the "
+            "columns used in fit."
         )
     return matrix
 
@@ -72,9 +74,8 @@ def read_target(y: Any, n: int) -> Array:
     """One label or number per row."""
     if y is None:  # the wording in brackets is that of scikit-learn's check of estimators
         raise DataError(
-            "one target per row",
-            got="None (it requires y to be passed, but the target y is None)",
-            todo="Pass y to fit.",
+            "one target per row; got None (it requires y to be passed, but the target y is None). "
+            "Pass y to fit."
         )
     refuse_masked(y, "y")
     try:
@@ -85,15 +86,12 @@ def read_target(y: Any, n: int) -> Array:
         ) from error
     if flat.shape[0] != n:
         raise DataError(
-            "as many targets as rows",
-            got=f"{flat.shape[0]} and {n}",
-            todo="Pass X and y of equal length.",
+            f"as many targets as rows; got {flat.shape[0]} and {n}. Pass X and y of equal length."
         )
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         raise DataError(
-            "finite targets",
-            got="NaN or infinity",
-            todo="Input y contains NaN or infinity: drop those rows.",
+            "finite targets; got NaN or infinity. Input y contains NaN or infinity: drop those "
+            "rows."
         )
     return flat
 
@@ -107,14 +105,12 @@ def read_numbers(y: Any, n: int, *, classifier: str) -> FloatArray:
         numbers = np.ascontiguousarray(target, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            "numeric targets", got=target.dtype, todo=f"Use {classifier} for labels."
+            f"numeric targets; got {target.dtype}. Use {classifier} for labels."
         ) from error
     largest = float(np.abs(numbers).max())
     if not largest <= LARGEST:
         raise DataError(
-            f"finite targets below {LARGEST:g} in size",
-            got=f"{largest:g}",
-            todo="Drop or rescale them.",
+            f"finite targets below {LARGEST:g} in size; got {largest:g}. Drop or rescale them."
         )
     return numbers
 
@@ -122,8 +118,12 @@ def read_numbers(y: Any, n: int, *, classifier: str) -> FloatArray:
 def read_labels(y: Any, n: int, *, regressor: str) -> Array:
     """One class label per row, of at least two rows; errors name the ``regressor`` for numbers."""
     labels = read_target(y, n)
+    if missing := int(sum(one is None for one in labels.tolist()) if labels.dtype == object else 0):
+        raise DataError(
+            f"labels without None; got {missing} of {n} that are None. Drop rows without a label."
+        )
     if n < 2:
-        raise DataError("at least two rows", got=f"{n} sample", todo="Pass more rows.")
+        raise DataError(f"at least two rows; got {n} sample. Pass more rows.")
     try:
         check_classification_targets(labels)
     except (TypeError, ValueError) as error:
@@ -228,3 +228,51 @@ def sentence(error: Exception) -> str:
 def _one_line(error: Exception) -> str:
     """Another library's message on one line, without its full stop."""
     return " ".join(str(error).split()).rstrip(".")
+
+
+class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore[misc]
+    """A fit stopped before its tolerance; caught as auctor's or scikit-learn's warning."""
+
+
+def issue_warnings(warned: Iterable[Warning]) -> None:
+    """Issue warnings that point at the line that called `fit`; only `fit` may call this.
+
+    A warning on convergence can also be caught as scikit-learn's ConvergenceWarning.
+    """
+    for warning in warned:
+        if isinstance(warning, ConvergenceWarning):
+            warning = warning.of_kind(FitWarning)
+        warn(warning)
+
+
+Own = TypeVar("Own")
+
+#: Rooms that handle the collections of a cluster, by an attribute that such collections have.
+ENGINES = {"__dask_graph__": "auctor.dask"}
+
+
+def as_shards(X: Any, y: Any, *, missing: bool = False) -> tuple[Any, Any]:
+    """A cluster's collection as data in shards, with its labels; other data unchanged.
+
+    Entries may be ``missing``, or are refused if they are.
+    """
+    for mark, room in ENGINES.items():
+        if hasattr(X, mark):
+            data, labels = import_module(f"{room}.workers").with_labels(X, y, missing=missing)
+            return data, labels
+    return X, y
+
+
+def by_partition(method: Callable[[Own, Any], T]) -> Callable[[Own, Any], T]:
+    """Decorator of a predicting method: a cluster's collection is predicted lazily, in place."""
+
+    @wraps(method)
+    def answer(self: Own, X: Any) -> T:
+        for mark, room in ENGINES.items():
+            if hasattr(X, mark):
+                check_is_fitted(self)
+                predict = import_module(f"{room}.predict")
+                return cast(T, predict.lazily(self, method.__name__, X))
+        return method(self, X)
+
+    return answer

@@ -18,7 +18,7 @@ from auctor.data import as_matrix
 from auctor.data.matrices import dense_array
 from auctor.kernel.parameters import kernel_width
 from auctor.kernel.points import squared_lengths
-from auctor.linear.base import check_columns
+from auctor.linear.estimators.base import check_columns
 
 
 class _KernelFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]

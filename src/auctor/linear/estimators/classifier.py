@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import NotOfferedError, Option, speaks
+from auctor.core.errors import DataError, NotOfferedError, speaks
+from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.data.coerce import in_shards
+from auctor.data.coerce import in_shards, refuse_swapped
 from auctor.fit.calibrate import Calibrator, log_odds
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel
-from auctor.fit.options import FitOptions
 from auctor.fit.parameters import ClassifierParameters, parameters_of
-from auctor.fit.result import ClassifierResult
+from auctor.fit.reasons import Reasons
+from auctor.fit.result import ClassifierResult, FitOptions
+from auctor.fit.row_facts import read_costs, read_split
 from auctor.fit.targets import Rows, encode, positive_code, read_groups
 from auctor.fit.train_model import check_params, train_model
-from auctor.linear.base import (
+from auctor.linear.estimators.base import (
     OfFit,
     OfModel,
+    as_shards,
+    by_partition,
+    issue_warnings,
     one_or_all,
     read_labels,
     read_matrix,
@@ -30,8 +38,6 @@ from auctor.linear.base import (
     start_of,
     take_start,
 )
-from auctor.linear.cluster import as_shards, by_partition
-from auctor.linear.fit_warnings import issue_warnings
 from auctor.linear.offered import offered_if
 
 
@@ -39,19 +45,15 @@ def check_has_probabilities(estimator: Any) -> None:
     """Raise if a classifier has no `predict_proba`: neither calibrated nor trained on log-loss."""
     if estimator.calibrate is None and not estimator.gives_log_odds:
         raise NotOfferedError(
-            "{option} or 'isotonic', or {option2}, for predict_proba",
-            got="calibrate=None",
-            todo="Set {option3} and fit again; decision_function gives scores without it.",
-            option=(
-                Option("calibrate", "sigmoid"),
-                Option("metric", "log_loss"),
-                Option("calibrate", bare=True),
-            ),
+            "`calibrate='sigmoid'` or 'isotonic', or `metric='log_loss'`, for predict_proba; got "
+            "calibrate=None. Set `calibrate` and fit again; decision_function gives scores "
+            "without it.",
             part=type(estimator).__name__,
         )
 
 
 # The decorator makes a constructor of these parameters, which `ClassifierParameters` has, too.
+@named_parameters
 @dataclass(eq=False, repr=False)
 class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear classifier that is trained on the metric that you report.
@@ -108,10 +110,13 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         depend on them, but their threshold does. The k of "precision_at_k" and "recall_at_k" counts
         weights in training. In the threshold and in `score` it counts rows, by their sample
         weights. Folds inside a fit use k as a share of all rows.
-    calibrate : None, "sigmoid" or "isotonic"
+    calibrate : None, "sigmoid", "isotonic" or "venn_abers"
         How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
         ``threshold_cv`` or five stratified folds. Without it there is no `predict_proba`, except
         for "log_loss", whose scores are log-odds.
+    prior : float in (0, 1), optional
+        Share of positives where the model is used, if it differs from that of the training rows
+        (after subsampling, or class weights): probabilities are corrected for it.
     average : {"macro", "micro", "weighted"}
         How `score` averages over more than two classes, each against the rest: "macro" is the mean
         over the classes, "weighted" the mean weighted by the classes' rows, and "micro" the metric
@@ -179,6 +184,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     threshold_cv: int | None = None
     class_weight: Any = None
     calibrate: str | None = None
+    prior: float | None = None
     average: str = "macro"
     pos_label: Any = None
     tol: float = 1e-4
@@ -191,6 +197,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     #: The class of the parameters, which training functions take.
     _parameters: ClassVar[type[ClassifierParameters]] = ClassifierParameters
+    _takes_missing: ClassVar[bool] = False
     result_: ClassifierResult = field(init=False)
 
     model_ = OfFit[LinearModel](lambda result: result.model)
@@ -217,7 +224,19 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.model_.classes[self.model_.positive] if self.model_.binary else None
 
     @speaks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        apart: Any = None,
+        times: Any = None,
+        gap: float = 0.0,
+        cost_fp: Any = None,
+        cost_fn: Any = None,
+    ) -> Self:
         """Fit to rows X and labels y.
 
         Parameters
@@ -230,7 +249,17 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array, optional
         groups : array, optional
             A label per row, such as a query or a day: losses on pairs then compare only rows of
-            the same group.
+            the same group, and k of a metric ``per`` column counts rows of each.
+        apart : array, optional
+            A label per row, such as a customer, whose rows no fold tears apart.
+        times : array, optional
+            Dates or numbers: folds train on the past and test on the time after it.
+        gap : float
+            Time (days for dates) that folds leave out before the rows they test on, until whose
+            start the labels of earlier rows may not be known.
+        cost_fp, cost_fn : float or array, optional
+            Cost of a false alarm, and of a missed positive, of each row: weights of the training
+            and, with ``metric="cost(1)"``, of the threshold and the choice of strengths.
 
         Notes
         -----
@@ -240,11 +269,35 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         params = parameters_of(self._parameters, self)
         check_params(params)
-        rows = self._rows(X, y, sample_weight, groups)
-        options = self._options(rows)
+        rows, options = self.inputs(
+            X, y, sample_weight, groups, apart=apart, times=times, gap=gap,
+            cost_fp=cost_fp, cost_fn=cost_fn,
+        )  # fmt: skip
         if "result_" in vars(self):  # an interrupt leaves no model of an earlier fit
             del self.result_
-        result = train_model(params, rows, options)
+        return self.take(train_model(params, rows, options))
+
+    def inputs(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        apart: Any = None,
+        times: Any = None,
+        gap: float = 0.0,
+        cost_fp: Any = None,
+        cost_fn: Any = None,
+    ) -> tuple[Rows, FitOptions]:
+        """The checked training rows, and what the fit uses besides; columns are stored."""
+        rows = self._rows(X, y, sample_weight, groups)
+        costs = read_costs(cost_fp, cost_fn, self._hits(rows, cost_fp, cost_fn))
+        rows = replace(rows, by=read_split(apart, times, gap, rows.codes.size), cost=costs)
+        return rows, self._options(rows)
+
+    def take(self, result: ClassifierResult) -> Self:
+        """Become the estimator of a result; its warnings are issued."""
         self.result_ = replace(result, warnings=[])
         if result.search is not None and not result.search.complete:
             raise KeyboardInterrupt  # the best model so far is kept
@@ -304,6 +357,38 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = read_target(y, decision.shape[0])
         return self.model_.score_at(decision, labels, sample_weight, groups)
 
+    @speaks
+    def reasons(
+        self,
+        X: Any,
+        k: int = 4,
+        *,
+        baseline: str = "mean",
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Reasons:
+        """The k columns, or pairs, that raise the score of each row most above a baseline.
+
+        Parameters
+        ----------
+        X : rows, as for `predict`
+        k : int
+            Ties go to the column that comes first.
+        baseline : {"mean", "best"}
+            "mean" compares with the mean of the training rows, "best" with the lowest score that
+            the columns can give, each for itself, at values of training rows: the best score that
+            can be attained where the positive class is the bad event, as in notices of adverse
+            action.
+        texts : mapping, optional
+            Texts of columns and pairs, by name.
+
+        Returns
+        -------
+        Reasons
+            Names, values and parts; the score of the baseline and all parts sum to the score of
+            the positive class, which `decision_function` returns where that is ``classes_[1]``.
+        """
+        return self.model_.reasons_in(self._read(X, reset=False), k, baseline, texts)
+
     # --- inputs of a fit ----------------------------------------------------------------------
 
     def _read(self, X: Any, *, reset: bool) -> Any:
@@ -312,7 +397,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
         """The checked training rows."""
-        X, y = as_shards(X, y)
+        X, y = as_shards(X, y, missing=self._takes_missing)
+        refuse_swapped(X, y)
         matrix = self._read(X, reset=True)
         if y is None and in_shards(matrix):  # shards have their own labels and weights
             y = matrix.row_labels()
@@ -333,6 +419,14 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _groups(self, groups: Any, n: int) -> IntArray | None:
         """Group codes of the rows; raises if the loss cannot use groups."""
         return read_groups(groups, resolve_metric(self.metric, self.surrogate), n)
+
+    def _hits(self, rows: Rows, *costs: Any) -> Array:
+        """Which rows are positive; raises for costs of more than two classes."""
+        if rows.classes.size > 2 and any(one is not None for one in costs):
+            raise DataError(
+                f"two classes for costs of rows; got {rows.classes.size}. Pass `sample_weight=`."
+            )
+        return np.asarray(rows.codes == rows.positive)
 
     def _options(self, rows: Rows) -> FitOptions:
         """What the fit uses besides parameters and rows."""

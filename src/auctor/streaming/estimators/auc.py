@@ -10,13 +10,14 @@ from typing import ClassVar, Self
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import IncompatibleError, Option, speaks
+from auctor.core.errors import IncompatibleError, speaks
+from auctor.core.named import named_parameters
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.streaming import adaptive
 from auctor.kernels.streaming.moments import judge_rows
 from auctor.streaming import memory, merging, ranker, remembering, running_auc
-from auctor.streaming.estimator import State, pad_columns
+from auctor.streaming.estimators.online import State, pad_columns
 from auctor.streaming.memory import GROWING
 from auctor.streaming.modes import check_streaming, fresh_wide, has_memory, is_exact
 from auctor.streaming.moments import (
@@ -63,6 +64,7 @@ WIDE_NAMES = (
 SURROGATES = (*ranker.SURROGATES, "square")
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)
 class StreamingAUC(MomentClassifier):
     """Learn to rank from a stream, in one pass and without tuning.
@@ -384,10 +386,8 @@ class StreamingAUC(MomentClassifier):
         for each in (state, theirs):
             if "scatter" not in each:
                 raise IncompatibleError(
-                    f"at most {self.max_exact_columns} columns, so that covariances are kept",
-                    got=self._width(each),
-                    todo="Increase {option}.",
-                    option=Option("max_exact_columns", bare=True),
+                    f"at most {self.max_exact_columns} columns, so that covariances are kept; got "
+                    f"{self._width(each)}. Increase `max_exact_columns`."
                 )
             if "counted" in each:
                 merging.check_complete(each)

@@ -13,13 +13,9 @@ from sklearn.utils.validation import validate_data
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError, ParameterError, speaks, speaks_as
 from auctor.core.types import FloatArray
-from auctor.covariance.inputs import (
-    Penalties,
-    check_covariance,
-    penalty_factors,
-    rank_covariance,
-)
+from auctor.covariance.inputs import Penalties, check_covariance, penalty_factors, rank_covariance
 from auctor.covariance.solve import GraphSolution, Limits, solve_graph
+from auctor.data import as_matrix
 from auctor.data.matrices import CompressedRows, dense_array, join_entries
 
 #: Rounds of adaptive reweighting.
@@ -77,6 +73,7 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> FloatArray:
         """The rows as an array, after checking for constant columns; sets ``location_``."""
+        as_matrix(X, finite=False)  # names columns of text
         try:
             rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         except ValueError as error:
@@ -90,7 +87,7 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
             constant = int(np.flatnonzero(spread == 0.0)[0])
             names = getattr(self, "feature_names_in_", None)
             name = f"number {constant}" if names is None else repr(str(names[constant]))
-            raise DataError("columns that vary", got=f"a constant column, {name}", todo="Drop it.")
+            raise DataError(f"columns that vary; got a constant column, {name}. Drop it.")
         centred = self.assume_centered
         self.location_ = np.zeros(rows.shape[1]) if centred else rows.mean(axis=0)
         return rows
@@ -105,9 +102,9 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
         if extreme.any():
             worst = int(np.argmax(extreme))
             raise DataError(
-                f"columns of variances between {1.0 / LARGEST_VARIANCE:g} and {LARGEST_VARIANCE:g}",
-                got=f"entries up to {np.abs(rows[:, worst]).max():.3g} in column {worst}",
-                todo="Divide the columns by their standard deviations.",
+                f"columns of variances between {1.0 / LARGEST_VARIANCE:g} and "
+                f"{LARGEST_VARIANCE:g}; got entries up to {np.abs(rows[:, worst]).max():.3g} in "
+                f"column {worst}. Divide the columns by their standard deviations."
             )
         S = check_covariance(S)
         if self.standardise is False:
@@ -240,10 +237,8 @@ class SparseInverseCovariance(GraphEstimator):
             self.n_samples_ = check_int("n", n, low=2)
         if self.standardise == "rank":
             raise ParameterError(
-                "{option} to be True or False if a covariance is given",
-                got="'rank'",
-                todo="Pass the rows to fit.",
-                option="standardise",
+                "`standardise` to be True or False if a covariance is given; got 'rank'. Pass the "
+                "rows to fit."
             )
         matrix = check_covariance(S)
         self.n_features_in_ = matrix.shape[0]

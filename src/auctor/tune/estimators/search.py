@@ -18,11 +18,11 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.errors import DataError, DataWarning, Option, ParameterError, speaks, warn
+from auctor.core.errors import DataError, DataWarning, ParameterError, speaks, warn
 from auctor.core.optional import require
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
-from auctor.tune.folds import Fitting
+from auctor.tune.estimators.folds import Fitting
 from auctor.tune.methods import BudgetSpent, SearchMethod, resolve_method, search_random
 from auctor.tune.space import Space
 from auctor.tune.table import ScoredParameters, cannot_win, cv_results, mean_score
@@ -194,8 +194,8 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         groups = given.pop("groups", None)
         if "sample_weight" in given and not weighted:
             message = DataWarning(
-                does="weights rows in fits but not in scores, because the scorer takes no weights",
-                todo="Give the scorer an argument sample_weight.",
+                does="weights rows in fits but not in scores, because the scorer takes no weights. "
+                "Give the scorer an argument sample_weight."
             )
             warn(message)
         weight = {"sample_weight": given["sample_weight"]} if "sample_weight" in given else {}
@@ -207,10 +207,10 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         given = self.param_distributions if self.space is None else self.space
         if isinstance(given, list | tuple):
             if not given:
-                raise DataError("a space", got="an empty list", todo="Pass parameters.")
+                raise DataError("a space; got an empty list. Pass parameters.")
             warning = DataWarning(
-                does="searches a list of spaces at random, because a model needs a single space",
-                todo="Pass one space with Conditional parameters, or tune each space by itself.",
+                does="searches a list of spaces at random, because a model needs a single space. "
+                "Pass one space with Conditional parameters, or tune each space by itself."
             )
             warn(warning)
             return _Several([Space(one) for one in given]), search_random
@@ -266,16 +266,12 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         first = next(one.errors[0] for one in candidates if one.errors)
         if self.n_failed_ == len(candidates):
             raise DataError(
-                "a candidate that can be fitted and scored",
-                got=f"{self.n_failed_} that all failed, the first with {first}",
-                todo="Pass {option} to see where.",
-                option=Option("error_score", "raise"),
+                f"a candidate that can be fitted and scored; got {self.n_failed_} that all failed, "
+                f"the first with {first}. Pass `error_score='raise'` to see where."
             )
         return DataWarning(
-            does=f"leaves out {self.n_failed_} of {len(candidates)} candidates that failed, "
-            f"the first with {first}",
-            todo="Pass {option} to see where.",
-            option=Option("error_score", "raise"),
+            does=f"leaves out {self.n_failed_} of {len(candidates)} candidates that failed, the "
+            f"first with {first}. Pass `error_score='raise'` to see where."
         )
 
     @speaks
@@ -313,10 +309,8 @@ def _checked_index(index: Any, count: int) -> int:
     """The index of a candidate that a callable ``refit`` returned."""
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise ParameterError(
-            f"{{option}} to return the index of one of {count} candidates",
-            got=repr(index),
-            todo="Return an integer from 0.",
-            option="refit",
+            f"`refit` to return the index of one of {count} candidates; got {index!r}. Return an "
+            "integer from 0."
         )
     return int(index)
 
@@ -325,10 +319,8 @@ def _check_refit_name(refit: Any, metrics: list[str]) -> None:
     """Raise unless ``refit`` names one of several metrics."""
     if not isinstance(refit, str) or refit not in metrics:
         raise ParameterError(
-            "{option} to name one of the metrics, or to be False or a callable",
-            got=repr(refit),
-            todo=f"Pass one of {', '.join(map(repr, metrics))}.",
-            option="refit",
+            f"`refit` to name one of the metrics, or to be False or a callable; got {refit!r}. "
+            f"Pass one of {', '.join(map(repr, metrics))}."
         )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, Option, ParameterError, speaks
+from auctor.core.errors import DataError, ParameterError, speaks
 from auctor.data.matrices import join_compressed
-from auctor.streaming.estimator import OnlineClassifier
-from auctor.streaming.labels import is_missing
+from auctor.streaming.estimators.labels import is_missing
+from auctor.streaming.estimators.online import OnlineClassifier
 
 
 class Riverlike:
@@ -59,10 +59,8 @@ class Riverlike:
         self._columns = {name: k for k, name in enumerate(features)}
         if not self._columns and not learner.grow:
             raise ParameterError(
-                "a learner that may add columns",
-                got="grow=False",
-                todo="Set {option}, or pass {option2} with all names.",
-                option=(Option("grow", True), Option("features")),
+                "a learner that may add columns; got grow=False. Set `grow=True`, or pass "
+                "`features=` with all names."
             )
         self._rows: list[dict[int, float]] = []
         self._labels: list[Any] = []
@@ -86,10 +84,8 @@ class Riverlike:
         new = [name for name in numbers if name not in self._columns]
         if new and not self._learner.grow:
             raise DataError(
-                "features among those listed",
-                got=repr(new[0]),
-                todo="Set {option}, or list it in {option2}.",
-                option=(Option("grow", True), Option("features", bare=True)),
+                f"features among those listed; got {new[0]!r}. Set `grow=True`, or list it in "
+                "`features`."
             )
         for name in new:
             self._columns[name] = len(self._columns)
@@ -157,9 +153,8 @@ def _number(name: Any, value: Any) -> float:
     """A feature value as a float; raises for text."""
     if not isinstance(value, Real | np.bool_):
         raise DataError(
-            "numbers as features",
-            got=f"{value!r} for {name!r}",
-            todo="Encode text first, for example as a feature of value 1 per word.",
+            f"numbers as features; got {value!r} for {name!r}. Encode text first, for example as a "
+            "feature of value 1 per word."
         )
     return float(value)
 
@@ -173,8 +168,6 @@ def _usual_classes(labels: list[Any]) -> Any:
     if isinstance(label, Real) and label in (-1, 0, 1):
         return None if label == 1 else [label, 1]
     raise ParameterError(
-        "{option} for labels other than False/True, 0/1 and -1/+1",
-        got=repr(label),
-        todo="Pass both labels as {option}.",
-        option="classes",
+        f"`classes` for labels other than False/True, 0/1 and -1/+1; got {label!r}. Pass both "
+        "labels as `classes=`."
     )

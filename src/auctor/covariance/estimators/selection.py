@@ -19,7 +19,7 @@ from auctor.covariance.criteria import (
     choose_by_likelihood,
     choose_by_stability,
 )
-from auctor.covariance.estimator import GraphEstimator, refit
+from auctor.covariance.estimators.covariance import GraphEstimator, refit
 from auctor.covariance.inputs import Penalties, normal_scores, penalty_factors
 from auctor.covariance.path import path_strengths
 
@@ -129,10 +129,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
         grid = np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1].copy()
         if not grid.size or not np.isfinite(grid).all() or grid[-1] < 0.0:
             raise ParameterError(
-                "{option} >= 0",
-                got=repr(self.strengths),
-                todo="Pass one or more such numbers.",
-                option="strengths",
+                f"`strengths` >= 0; got {self.strengths!r}. Pass one or more such numbers."
             )
         return grid
 
@@ -143,8 +140,7 @@ def warn_at_smallest(strengths: FloatArray, best: int) -> None:
         warn(
             DataWarning(
                 does=f"chose the smallest strength that it tried, {strengths[best]:.3g}, and the "
-                "likelihood of the held-out rows still rises there",
-                todo="Pass {option} with smaller ones.",
-                option="strengths",
+                "likelihood of the held-out rows still rises there. Pass `strengths=` with "
+                "smaller ones."
             )
         )

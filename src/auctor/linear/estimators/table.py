@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from auctor.additive.parameters import log_loss_trained
 from auctor.core.errors import DataError, speaks, warn
+from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray
+from auctor.data.coerce import refuse_swapped
 from auctor.fit.calibrate import log_odds
+from auctor.fit.model import model_of
 from auctor.fit.parameters import parameters_of
-from auctor.linear.base import check_columns
-from auctor.linear.classifier import MetricClassifier, check_has_probabilities
-from auctor.linear.from_model import unfitted
+from auctor.fit.reasons import Reasons
+from auctor.fit.result import ClassifierResult
+from auctor.fit.train_model import kind_for, train_model
+from auctor.linear.choose import AutoParameters
+from auctor.linear.estimators.base import check_columns
+from auctor.linear.estimators.classifier import MetricClassifier, check_has_probabilities
+from auctor.linear.estimators.table_curves import TableCurves
+from auctor.linear.from_model import as_estimator, unfitted
 from auctor.linear.offered import offered_if
-from auctor.linear.table_curves import TableCurves
 from auctor.linear.table_parameters import TableParameters, model_parameters
 from auctor.tables.arrow import ArrowFile
 from auctor.tables.blocks import Block
@@ -31,10 +40,13 @@ from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
 from auctor.tables.schema import Schema
 
+#: Arguments of `fit` whose columns are no columns of the model.
+ASIDE = ("sample_weight", "groups", "apart", "times")
 #: Name, in messages, of a table without a file name.
 TABLE = "the table"
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)
 class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of a raw table of numbers, text, dates and missing values.
@@ -48,12 +60,15 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
     ----------
     metric : str or loss object
         As in `MetricClassifier`.
-    model : {"linear", "additive"}
+    model : {"auto", "linear", "additive"}
         The model of the encoded columns: `MetricClassifier`, or `AdditiveClassifier` with a curve
-        for each column.
-    n_bins, monotone, interactions, members
-        Parameters of `AdditiveClassifier`. Monotone columns have their names in the table, or those
-        of the encoded columns ("city=Oslo").
+        for each column. With "auto" a linear model, curves, and curves with pairs of columns are
+        compared by the metric on the same folds, and the simplest is taken whose lag behind the
+        best is at most one standard error. A parameter that only one of the two has decides, such
+        as ``penalty`` and ``strength`` for linear models, ``monotone`` for curves.
+    n_bins, monotone, shape, cuts, interactions, exclude, members
+        Parameters of `AdditiveClassifier`. Columns have their names in the table, or those of the
+        encoded columns ("city=Oslo").
     strength : "auto" or float >= 0
         Multiplier of the penalty; "auto" picks it by cross-validation.
     n_strengths, cv, rule
@@ -65,7 +80,9 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         values, which have a parameter of their own; missing text has no category.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
-    class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
+    class_weight, calibrate, prior, average, pos_label, tol, max_iter, max_seconds, n_threads
+        As in `MetricClassifier`.
+    verbose
         As in `MetricClassifier`.
     random_state : int, optional
         As in `MetricClassifier`.
@@ -81,6 +98,12 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         The model of the encoded columns.
     schema_ : auctor.tables.Schema
         The encoding of the columns.
+    model_kind_ : {"linear", "curves", "curves with pairs"}
+        The kind of model that was fitted.
+    candidate_scores_ : dict
+        With "auto": the metric on the held-out rows of each fold, for each kind of model.
+    fold_scores_ : array
+        The same for the model that was fitted, where its fit had folds.
     names_, importances_
         Of additive models, as in `AdditiveClassifier`.
     notes_ : list of str
@@ -110,7 +133,7 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
 
     metric: Any = "auc"
     _: KW_ONLY
-    model: str = "linear"
+    model: str = "auto"
     surrogate: str = "auto"
     penalty: Any = "l2"
     strength: Any = "auto"
@@ -120,7 +143,10 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
     rule: str = "best"
     n_bins: int | None = None
     monotone: Any = None
+    shape: Any = None
+    cuts: Any = None
     interactions: Any = "auto"
+    exclude: Any = None
     members: int = 8
     solver: Any = "auto"
     fit_intercept: bool = True
@@ -129,6 +155,7 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
     threshold_cv: int | None = None
     class_weight: Any = None
     calibrate: str | None = None
+    prior: float | None = None
     average: str = "macro"
     pos_label: Any = None
     reading: ReadOptions | None = None
@@ -157,21 +184,16 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
     @property
     def gives_log_odds(self) -> bool:
         """Whether scores are log-odds, so that there are probabilities without calibration."""
-        curves = self.model == "additive" and log_loss_trained(parameters_of(TableParameters, self))
+        if hasattr(self, "model_"):
+            return bool(self.model_.gives_log_odds)
+        params = parameters_of(TableParameters, self)
+        curves = params.kind_of_model == "additive" and log_loss_trained(params)
         return curves or log_odds(self.metric, None)
 
     @speaks
-    def make_model(self, schema: Schema | None = None) -> MetricClassifier:
-        """The unfitted model of the encoded columns; raises for invalid parameters.
-
-        With a schema, the columns of ``monotone`` become numbers of encoded columns.
-        """
-        params = parameters_of(TableParameters, self)
-        model: MetricClassifier = unfitted(model_parameters(params, schema))
-        return model
-
-    @speaks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **facts: Any
+    ) -> Self:
         """Fit to a table.
 
         Parameters
@@ -182,10 +204,24 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         sample_weight : array, optional
         groups : array, optional
             As in `MetricClassifier.fit`.
+        **facts
+            ``apart``, ``times``, ``gap``, ``cost_fp`` and ``cost_fn`` of `MetricClassifier.fit`.
+
+        Notes
+        -----
+        Weights, groups, times and costs may be names of columns of X. These are no columns of the
+        model, except those of costs, such as an amount.
         """
-        self.make_model()  # raises for invalid parameters before anything is read
+        params = parameters_of(TableParameters, self)
+        model_parameters(params)  # raises for invalid parameters before anything is read
+        refuse_swapped(X, y)
         label = y if isinstance(y, str) else None
+        facts |= {"sample_weight": sample_weight, "groups": groups}
+        aside = [name for role, name in facts.items() if isinstance(name, str) and role in ASIDE]
+        facts = {k: labels_of(X, v) if isinstance(v, str) else v for k, v in facts.items()}
         reading = self._reading()
+        dropped = [reading.drop] if isinstance(reading.drop, str) else list(reading.drop)
+        reading = replace(reading, drop=(*dropped, *dict.fromkeys(aside)))
         frame = table_in_memory(X, reading, without=label)
         self._check_columns(X, frame, reset=True)
         labels = self._labels(X, y)
@@ -194,13 +230,21 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         # Labels are only for remarks on columns that give them away, in tables with names.
         known = np.asarray(labels) if frame.named else None
         table = encode_table(frame, TABLE, options, np.float64, notes, known)
-        model = self.make_model(table.schema)
-        # A warm start needs the same encoded columns.
-        last = getattr(self, "model_", None)
-        if self.warm_start and last is not None and self.schema_ == table.schema:
-            model = last.set_params(**model.get_params(deep=False))
-        model.fit(table.matrix, labels, sample_weight, groups)
-        self.adopt(model, table.schema)
+        made = model_parameters(params, table.schema)
+        schema, inputs = table.schema, (table.matrix, labels)
+        if isinstance(made, AutoParameters):
+            rows, start = unfitted(made.curves()).inputs(*inputs, **facts)
+            chosen = kind_for(made).choose(made, rows, schema, start)
+            result = train_model(chosen.params, chosen.rows, chosen.options)
+            model, schema = as_estimator(result).take(result), chosen.schema
+        else:
+            model = unfitted(made)
+            # A warm start needs the same encoded columns.
+            last = getattr(self, "model_", None)
+            if self.warm_start and last is not None and self.schema_ == schema:
+                model = last.set_params(**model.get_params(deep=False))
+            model.fit(*inputs, **facts)
+        self.adopt(model, schema)
         self.notes_ = [str(note.warning()) for note in notes]
         for note in notes:
             if note.warns:
@@ -228,6 +272,33 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         """The positive one of two classes; ``None`` for several."""
         check_is_fitted(self)
         return self.model_.pos_label_
+
+    @property
+    def model_kind_(self) -> str:
+        """The kind of model that was fitted: "linear", "curves" or "curves with pairs"."""
+        check_is_fitted(self)
+        return self.model_.model_.kind
+
+    @property
+    def candidate_scores_(self) -> dict[str, FloatArray]:
+        """The metric on the held-out rows of each fold, for each kind that competed."""
+        choice = self._result().choice
+        if choice is None:
+            raise AttributeError("candidate_scores_ is that of a fit with model='auto'")
+        return dict(zip(choice.names, choice.scores, strict=True))
+
+    @property
+    def fold_scores_(self) -> FloatArray:
+        """The metric on the held-out rows of each fold, for the model that was fitted."""
+        scores = self._result().fold_scores
+        if scores is None:
+            raise AttributeError("fold_scores_ is that of a fit with folds")
+        return scores
+
+    def _result(self) -> ClassifierResult:
+        """The result of the last fit."""
+        check_is_fitted(self)
+        return self.model_.result_
 
     @property
     def n_iter_(self) -> int:
@@ -279,9 +350,8 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         block = gathered(frame, encoder.kinds, reading)
         if not block.n_rows:
             raise DataError(
-                "some rows",
-                got="0 sample(s) (shape=(0, ...)) while a minimum of 1 is required",
-                todo="Pass some data.",
+                "some rows; got 0 sample(s) (shape=(0, ...)) while a minimum of 1 is required. "
+                "Pass some data."
             )
         return encoder, block
 
@@ -323,6 +393,25 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         """
         matrix = self.encode(X)
         return self.model_.score(matrix, self._labels(X, y), sample_weight, groups)
+
+    @speaks
+    def reasons(
+        self,
+        X: Any,
+        k: int = 4,
+        *,
+        baseline: str = "mean",
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Reasons:
+        """The k columns of the table, or pairs, that raise the score of each row most.
+
+        Parameters and result are those of `MetricClassifier.reasons`; a column of text counts as a
+        whole, and its values are words.
+        """
+        matrix = self.encode(X)
+        model = replace(model_of(self), schema=self.schema_.to_json())
+        found: Reasons = model.reasons_in(matrix, k, baseline, texts)
+        return found
 
     def _reading(self) -> ReadOptions:
         """How to read a table."""

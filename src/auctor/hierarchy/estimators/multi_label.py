@@ -12,14 +12,15 @@ from sklearn.utils import ClassifierTags
 
 from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import ParameterError, speaks
+from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, as_matrix, wrap
-from auctor.hierarchy.base import CheckedRows, HierarchicalEstimator
 from auctor.hierarchy.calibration import Calibration
 from auctor.hierarchy.decoders import DECODERS, Decoder, ExpectedF
+from auctor.hierarchy.estimators.base import CheckedRows, HierarchicalEstimator
+from auctor.hierarchy.estimators.labels import in_form
+from auctor.hierarchy.estimators.node_estimators import MappedModels, train_estimators
 from auctor.hierarchy.kernel_ridge import choose_kernel, train_kernel
-from auctor.hierarchy.labels import in_form
-from auctor.hierarchy.node_estimators import MappedModels, train_estimators
 from auctor.hierarchy.nodes import NodeTask, train_nodes
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.hierarchy.tuning import OBJECTIVES, Tuned, tune_decoder
@@ -49,6 +50,7 @@ class MultiLabelParameters:
 
 
 # A dataclass of its own, so that errors on unknown parameters name this class.
+@named_parameters
 @dataclass(eq=False, repr=False)
 class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     """Multi-label classifier whose label sets are consistent with a taxonomy.
@@ -121,7 +123,8 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
     >>> taxonomy = Taxonomy.from_paths(["animal/cat", "animal/dog", "plant"])
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> names = np.array(["animal/cat", "animal/dog", "plant"])[np.argmax(X, axis=1)]
-    >>> model = HierarchicalMultiLabel(taxonomy).fit(X, [[name] for name in names])
+    >>> model = HierarchicalMultiLabel(taxonomy, random_state=0)
+    >>> model = model.fit(X, [[name] for name in names])
     >>> model.score(X, [[name] for name in names]) > 0.9
     True
     """
@@ -205,26 +208,19 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
         known = hasattr(self.features, "fit") and hasattr(self.features, "transform")
         if not (self.features is None or self.features == "kernel" or known):
             raise ParameterError(
-                "{option} to be 'kernel' or a transformer",
-                got=repr(self.features),
-                todo="Pass one with fit and transform, such as auctor.kernel.RandomFeatures().",
-                option="features",
+                f"`features` to be 'kernel' or a transformer; got {self.features!r}. Pass one with "
+                "fit and transform, such as auctor.kernel.RandomFeatures()."
             )
         if self.features == "kernel" and self.estimator is not None:
             raise ParameterError(
-                "either {option} or {option2}",
-                got="both",
-                todo="Set one of them to None.",
-                option=("features", "estimator"),
+                "either `features` or `estimator`; got both. Set one of them to None."
             )
         if isinstance(self.decoder, str):
             check_choice("decoder", self.decoder, tuple(DECODERS))
         elif not hasattr(self.decoder, "decode"):
             raise ParameterError(
-                "{option} to be a name or an object with decode(scores, taxonomy)",
-                got=repr(self.decoder),
-                todo=f"Names: {', '.join(DECODERS)}.",
-                option="decoder",
+                "`decoder` to be a name or an object with decode(scores, taxonomy); got "
+                f"{self.decoder!r}. Names: {', '.join(DECODERS)}."
             )
 
     def _train_models(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:

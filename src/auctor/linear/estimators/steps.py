@@ -44,9 +44,8 @@ def describe_step(name: str, step: Any) -> tuple[str, dict[str, Any], dict[str, 
     scaler, refitted = SCALERS.get(kind), REFITTED.get(kind)
     if type(step) not in (scaler[0] if scaler else None, refitted):
         raise ParameterError(
-            f"steps among {', '.join([*SCALERS, *REFITTED])} before the model",
-            got=f"{name!r}, a {kind}",
-            todo="Use auctor.TableClassifier, or save the model without that step.",
+            f"steps among {', '.join([*SCALERS, *REFITTED])} before the model; got {name!r}, a "
+            f"{kind}. Use auctor.TableClassifier, or save the model without that step."
         )
     check_is_fitted(step)
     params = step.get_params(deep=False)
@@ -72,9 +71,8 @@ def _refittable(
         fitted["categories_"] = list(step.categories_)
     if not good:
         raise ParameterError(
-            "imputers without add_indicator, encoders with all of their own categories",
-            got=f"{name!r}, {step!r}",
-            todo="Change that step, or use auctor.TableClassifier.",
+            "imputers without add_indicator, encoders with all of their own categories; got "
+            f"{name!r}, {step!r}. Change that step, or use auctor.TableClassifier."
         )
     return params, fitted
 

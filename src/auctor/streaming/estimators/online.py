@@ -12,21 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import (
-    DataError,
-    DataTypeError,
-    DataWarning,
-    Option,
-    ParameterError,
-    speaks,
-    warn,
-)
+from auctor.core.errors import DataError, DataTypeError, DataWarning, ParameterError, speaks, warn
+from auctor.core.memory import check_memory, enough_memory
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, CompressedColumns, FloatArray, Target
 from auctor.data import as_matrix, wrap
 from auctor.data.coerce import check_weight, feature_names
 from auctor.data.matrices import finite_rows
-from auctor.streaming.labels import (
+from auctor.streaming.estimators.labels import (
     distinct_labels,
     find_classes,
     flat_labels,
@@ -35,7 +28,6 @@ from auctor.streaming.labels import (
     refuse_missing,
     signs,
 )
-from auctor.streaming.room import check_memory, too_large
 
 T = TypeVar("T")
 
@@ -294,12 +286,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_int("passes", self.passes, low=1)
         check_choice("missing", self.missing, ("raise", "skip"))
         if not isinstance(self.grow, bool | np.bool_):
-            raise ParameterError(
-                "{option} to be True or False",
-                got=repr(self.grow),
-                todo="Pass a bool.",
-                option="grow",
-            )
+            raise ParameterError(f"`grow` to be True or False; got {self.grow!r}. Pass a bool.")
 
     def check_width(self, d: int) -> None:
         """Raise for parameters that do not fit ``d`` columns; by default all of them do."""
@@ -317,9 +304,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = flat_labels(y)
         if labels.shape != (matrix.shape[0],):
             raise DataError(
-                "one label per row",
-                got=f"shape {labels.shape} for {matrix.shape[0]} rows",
-                todo="Pass X and y of equal length.",
+                f"one label per row; got shape {labels.shape} for {matrix.shape[0]} rows. Pass X "
+                "and y of equal length."
             )
         weight = np.ones(labels.size)
         if sample_weight is not None:  # a chunk may have weights that are all zero
@@ -364,26 +350,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for old, new in zip(known, names, strict=False):
                 if old != new:
                     raise DataError(
-                        "the columns of the first call in their order (The feature names "
-                        "should match those that were passed during fit)",
-                        got=f"{new!r} for {old!r}",
-                        todo="Select them by name.",
+                        "the columns of the first call in their order (The feature names should "
+                        f"match those that were passed during fit); got {new!r} for {old!r}. "
+                        "Select them by name."
                     )
         elif known is not None or names is not None:
             warn(self._other_names(known is not None))
         if d != width and not self.grow:
             raise DataError(
-                f"{width} columns as before",
-                got=f"X has {d} features, but {type(self).__name__} is expecting {width} features "
-                "as input",
-                todo="Pass those columns, or set {option}.",
-                option=Option("grow", True),
+                f"{width} columns as before; got X has {d} features, but {type(self).__name__} is "
+                f"expecting {width} features as input. Pass those columns, or set `grow=True`."
             )
         if d > width and known is not None and names is None:
             raise DataError(
-                "names for new columns, as the others have",
-                got=f"{d} columns without names after {width}",
-                todo="Pass a table.",
+                f"names for new columns, as the others have; got {d} columns without names after "
+                f"{width}. Pass a table."
             )
 
     def _other_names(self, known: bool) -> DataWarning:
@@ -405,16 +386,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not fresh and d <= self.n_features_in_:
             return
         # A state larger than the memory is refused before it is allocated.
-        numbers = self.state_numbers(d)
-        check_memory(d, numbers, self.wide_advice)
-        try:
+        what = f"a state for {d} columns"
+        check_memory(8 * self.state_numbers(d), what, todo=self.wide_advice)
+        with enough_memory(what, todo=self.wide_advice):
             if fresh:
                 seed = 0 if self.random_state is None else self.random_state
                 self.adopt(self.fresh_state(d, as_rng(seed)), d)
             else:
                 self._widen(self.state_, d - self.n_features_in_)
-        except MemoryError as error:
-            raise too_large(d, numbers, self.wide_advice) from error
         self.n_features_in_ = d
         if hasattr(self, "feature_names_in_") or (fresh and names is not None):
             self.feature_names_in_ = np.array(names, dtype=object)

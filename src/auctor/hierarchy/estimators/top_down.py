@@ -10,13 +10,14 @@ from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, Option, ParameterError, speaks
+from auctor.core.errors import DataError, ParameterError, speaks
+from auctor.core.named import named_parameters
 from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.matrices import is_dense
-from auctor.hierarchy.base import HierarchicalEstimator
 from auctor.hierarchy.calibration import Calibration
-from auctor.hierarchy.labels import Form, names_array, nodes_in_form
+from auctor.hierarchy.estimators.base import HierarchicalEstimator
+from auctor.hierarchy.estimators.labels import Form, names_array, nodes_in_form
 from auctor.hierarchy.nodes import (
     NodeModels,
     NodeSettings,
@@ -66,6 +67,7 @@ class TopDownParameters:
 
 
 # A dataclass of its own, so that errors on unknown parameters name this class.
+@named_parameters
 @dataclass(eq=False, repr=False)
 class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameters):  # type: ignore[misc]
     """Classifier with a model per node, or per parent, that predicts a path from the top.
@@ -224,17 +226,13 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
         if self.strategy == "parent":
             if not self._probabilistic():
                 raise ParameterError(
-                    "log-loss for a model per parent",
-                    got=repr(self.loss),
-                    todo="Leave {option} out, or train a model per node.",
-                    option=Option("loss", bare=True),
+                    f"log-loss for a model per parent; got {self.loss!r}. Leave `loss` out, or "
+                    "train a model per node."
                 )
             if self.negatives == "all":
                 raise ParameterError(
-                    "siblings as negatives of a model per parent",
-                    got="'all'",
-                    todo="Leave {option} out, or train a model per node.",
-                    option=Option("negatives", bare=True),
+                    "siblings as negatives of a model per parent; got 'all'. Leave `negatives` "
+                    "out, or train a model per node."
                 )
 
     def _check_rows(self, on: Array) -> None:
@@ -246,23 +244,20 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
             )
             if (per_level > 1).any():
                 raise DataError(
-                    "one path for every row",
-                    got=f"several in row {int(np.argmax((per_level > 1).any(axis=1)))}",
-                    todo="Use HierarchicalMultiLabel for sets of labels.",
+                    "one path for every row; got several in row "
+                    f"{int(np.argmax((per_level > 1).any(axis=1)))}. Use HierarchicalMultiLabel "
+                    "for sets of labels."
                 )
         if not on.any(axis=1).all():
             raise DataError(
-                "a label for every row",
-                got=f"none in row {int(np.argmin(on.any(axis=1)))}",
-                todo="Drop such rows.",
+                f"a label for every row; got none in row {int(np.argmin(on.any(axis=1)))}. Drop "
+                "such rows."
             )
         leaf = on[:, self.taxonomy_.leaves].any(axis=1)
         if self.mandatory_leaf and not leaf.all():
             raise DataError(
-                "labels that are leaves",
-                got=f"an inner label in row {int(np.argmin(leaf))}",
-                todo="Pass {option} to let paths end at inner nodes.",
-                option=Option("mandatory_leaf", False),
+                f"labels that are leaves; got an inner label in row {int(np.argmin(leaf))}. Pass "
+                "`mandatory_leaf=False` to let paths end at inner nodes."
             )
 
     def _set_ends(self, on: Array) -> None:

@@ -8,20 +8,22 @@ from typing import Any, Self
 from sklearn.base import RegressorMixin
 
 from auctor.core.errors import speaks
+from auctor.core.named import named_parameters
 from auctor.core.types import FloatArray, Target
+from auctor.data.coerce import refuse_swapped
 from auctor.fit.parameters import parameters_of
-from auctor.kernel.base import KernelEstimator
+from auctor.kernel.estimators.base import KernelEstimator
 from auctor.kernel.parameters import Kernel
 from auctor.kernel.train import (
     KernelRegressorParameters,
     check_kernel_regressor,
     train_kernel_regressor,
 )
-from auctor.linear.base import read_numbers, read_weight
-from auctor.linear.fit_warnings import issue_warnings
+from auctor.linear.estimators.base import issue_warnings, read_numbers, read_weight
 
 
 # A dataclass of its own, so that errors on unknown parameters name this class.
+@named_parameters
 @dataclass(eq=False, repr=False)
 class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     """Regression by a function that is linear in a kernel's features.
@@ -91,6 +93,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, numbers y and optional row weights, which multiply C."""
         self.check_parameters()
+        refuse_swapped(X, y)
         matrix = self._matrix(X, reset=True)
         n = matrix.shape[0]
         target = Target(

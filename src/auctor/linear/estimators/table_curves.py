@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -11,18 +12,22 @@ from auctor.core.types import Array, FloatArray
 from auctor.linear.offered import offered_if
 
 if TYPE_CHECKING:
-    from auctor.additive.edit import Edit
+    from collections.abc import Sequence
+
+    from auctor.additive.model import Edit
     from auctor.additive.scorecard import Scorecard
+    from auctor.reports.pictures import CurvePictures
 
 
 def check_additive_table(estimator: Any) -> None:
-    """Raise unless the model of a table is additive."""
-    if estimator.model != "additive":
+    """Raise unless the model of a table is additive, or may turn out to be."""
+    kind = estimator.model if estimator.model != "auto" else "additive"
+    if hasattr(estimator, "model_"):
+        kind = "linear" if estimator.model_kind_ == "linear" else "additive"
+    if kind != "additive":
         raise NotOfferedError(
-            "an additive model for curves",
-            got=Option("model", estimator.model),
-            todo="Fit with {option}.",
-            option=Option("model", "additive"),
+            f"an additive model for curves; got {Option('model', kind)}. Fit with "
+            "`model='additive'`."
         )
 
 
@@ -59,6 +64,14 @@ class TableCurves:
         bands: FloatArray | None = self.model_.importance_bands_
         return bands
 
+    @property
+    def edits_(self) -> tuple[Edit, ...]:
+        """Changes by hand since the fit, with their costs."""
+        check_is_fitted(self)
+        check_additive_table(self)
+        names = dict(zip(self.model_.names_, self.names_, strict=True))
+        return tuple(replace(one, term=names[one.term]) for one in self.model_.edits_)
+
     def _term(self, term: Any) -> int:
         """Number of a column or pair."""
         from auctor.additive.edit import term_number
@@ -71,6 +84,13 @@ class TableCurves:
         """Values of a column and what it adds there, as `AdditiveClassifier.curve`."""
         found: tuple[Array, FloatArray] = self.model_.curve(self._term(column), score)
         return found
+
+    @offered_if(check_additive_table)
+    @speaks
+    def curve_bands(self, score: int = 0) -> dict[int, FloatArray] | None:
+        """Bands of the curves by number of the column, as `AdditiveClassifier.curve_bands`."""
+        bands: dict[int, FloatArray] | None = self.model_.curve_bands(score)
+        return bands
 
     @offered_if(check_additive_table)
     @speaks
@@ -108,7 +128,7 @@ class TableCurves:
             y = self._labels(X, y)  # type: ignore[attr-defined]
             X = self.encode(X)  # type: ignore[attr-defined]
         edit: Edit = self.model_.edit(number, values, X=X, y=y, **how)
-        return edit._replace(term=self.names_[number])
+        return replace(edit, term=self.names_[number])
 
     @offered_if(check_additive_table)
     @speaks
@@ -119,3 +139,20 @@ class TableCurves:
             X = self.encode(X)  # type: ignore[attr-defined]
         card: Scorecard = self.model_.scorecard(*points, X=X, y=y, **how)
         return card.renamed(dict(zip(self.model_.names_, self.names_, strict=True)))
+
+    @offered_if(check_additive_table)
+    @speaks
+    def curve_pictures(self, X: Any = None, rows: Sequence[int] = ()) -> CurvePictures:
+        """Charts of every column, maps of pairs and explanations of some rows of a table.
+
+        They show themselves in notebooks; `auctor.reports.curve_pictures` does the same.
+        """
+        from auctor.reports.pictures import curve_pictures
+
+        return curve_pictures(self, X, rows)
+
+    @offered_if(check_additive_table)
+    @speaks
+    def plot(self) -> Any:
+        """A matplotlib figure with a chart of every column and the maps of pairs."""
+        return self.curve_pictures().plot()

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_masked
 
@@ -38,10 +38,8 @@ def refuse_missing(missing: Array) -> None:
     """Raise an error if any label is missing."""
     if missing.any():
         raise DataError(
-            "a label in every row",
-            got=f"None, nan or infinity in {int(missing.sum())} of {missing.size} (Input y "
-            "contains NaN)",
-            todo="Drop those rows.",
+            f"a label in every row; got None, nan or infinity in {int(missing.sum())} of "
+            f"{missing.size} (Input y contains NaN). Drop those rows."
         )
 
 
@@ -49,9 +47,8 @@ def flat_labels(y: Any) -> Array:
     """One label per row."""
     if y is None:
         raise DataError(
-            "one label per row",
-            got="None (it requires y to be passed, but the target y is None)",
-            todo="Pass y.",
+            "one label per row; got None (it requires y to be passed, but the target y is None). "
+            "Pass y."
         )
     refuse_masked(y, "y")
     try:
@@ -76,9 +73,7 @@ def distinct_labels(labels: Array) -> Array:
     try:
         return np.unique(plain_labels(labels))
     except TypeError as error:
-        raise DataError(
-            "labels of one type", got="a mixture", todo="Convert them to strings."
-        ) from error
+        raise DataError("labels of one type; got a mixture. Convert them to strings.") from error
 
 
 def signs(labels: Array, classes: Array, when: str = "") -> FloatArray:
@@ -87,9 +82,8 @@ def signs(labels: Array, classes: Array, when: str = "") -> FloatArray:
     if not np.all(positive | negative):
         wrong = labels[~(positive | negative)][:1].tolist()
         raise DataError(
-            f"labels among {classes.tolist()}",
-            got=f"{wrong}{when}",
-            todo="Encode the labels the same way throughout.",
+            f"labels among {classes.tolist()}; got {wrong}{when}. Encode the labels the same way "
+            "throughout."
         )
     return np.where(positive, 1.0, -1.0)
 
@@ -109,9 +103,8 @@ def find_classes(known: Array | None, labels: Array, given: Any, rows: int) -> A
         known = _second_class(known, found, rows)
     if given is not None and not np.array_equal(found, known):
         raise DataError(
-            f"the classes of the first call, {known.tolist()}",
-            got=found.tolist(),
-            todo="Start a new learner for other classes.",
+            f"the classes of the first call, {known.tolist()}; got {found.tolist()}. Start a new "
+            "learner for other classes."
         )
     return known
 
@@ -123,10 +116,8 @@ def _second_class(lone: Array, found: Array, rows: int) -> Array:
         return lone
     if both.size > 2 or both[0] not in USUAL_NEGATIVES:
         raise DataError(
-            "labels among [1] and either -1 or 0",
-            got=f"{found[:3].tolist()} after {rows} rows",
-            todo="Pass both labels as {option} in the first call.",
-            option=Option("classes", bare=True),
+            f"labels among [1] and either -1 or 0; got {found[:3].tolist()} after {rows} rows. "
+            "Pass both labels as `classes` in the first call."
         )
     return both
 
@@ -143,10 +134,8 @@ def _first_classes(found: Array, given: bool) -> Array:
     if found.size != 2:
         kind = type_of_target(found) if found.size > 2 else "one class"
         raise DataError(
-            "two classes (Only binary classification is supported. The type of the "
-            f"target is {kind}.)",
-            got=f"{found.size} class(es): {found[:3].tolist()}",
-            todo="Pass both labels as {option} in the first call.",
-            option=Option("classes", bare=True),
+            "two classes (Only binary classification is supported. The type of the target is "
+            f"{kind}.); got {found.size} class(es): {found[:3].tolist()}. Pass both labels as "
+            "`classes` in the first call."
         )
     return found

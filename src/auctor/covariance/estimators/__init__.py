@@ -1,0 +1,1 @@
+"""Sparse inverse covariance with the API of scikit-learn."""

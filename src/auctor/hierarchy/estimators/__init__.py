@@ -1,0 +1,1 @@
+"""Models of labels with a taxonomy, with the API of scikit-learn."""

@@ -1,0 +1,1 @@
+"""Kernel machines with the API of scikit-learn."""

@@ -1,0 +1,1 @@
+"""Linear models with the API of scikit-learn."""

@@ -1,0 +1,1 @@
+"""Classifiers of streams with the API of scikit-learn."""

@@ -1,0 +1,1 @@
+"""Search over parameters with the API of scikit-learn."""
