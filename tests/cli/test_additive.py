@@ -97,16 +97,20 @@ def test_the_report_draws_curves_pairs_and_rows(folder, tmp_path, made_by):
     section = text[text.index('id="additive"') :]
     section = section[: section.index("</section>")]
     assert "income (kept rising)" in section
-    assert section.count('class="band"') == 2  # numbers have a band; bars have a line
+    own = len(re.findall('aria-label="Own scale of (?:age|income)', section))
+    assert section.count('class="band"') == 2 + own  # numbers have a band; bars have a line
     assert section.count("% of the rows</title>") > 4  # densities beside the map
     assert 'class="cell positive"' in section
     assert "age x " in section
-    assert re.search(r"Rome \(\d+\.\d%\)", section)  # the bar of a level, with its share
+    assert re.search(
+        r"Rome: [+-][\d.]+, \d+\.\d\d% of the rows", section
+    )  # the bar of a level, with its share
     for title in ("The highest score", "The lowest score that is flagged"):
         assert f"<figcaption>{title}</figcaption>" in section
     assert "A missing value adds" in section
     errors = text[text.index('id="errors"') : text.index("</section>", text.index('id="errors"'))]
-    assert re.search(r"age x city = \d+, (Oslo|Rome|missing) \(", errors)  # both values of a pair
+    assert re.search(r"city = (Oslo|Rome|missing) \(", errors)
+    assert " x " not in errors  # a pair counts for its columns
     assert "income = missing (" in errors
 
 
@@ -126,13 +130,13 @@ def test_the_graph_scores_alike(folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--monotone", "income=1"], "--model additive"),
+        (["--model", "linear", "--monotone", "income=1"], "--model additive"),
         (["--model", "additive", "--monotone", "income"], "COLUMN=1"),
         (["--model", "additive", "--monotone", "nobody=1"], "nobody"),
         (["--model", "additive", "--penalty", "l1"], "fused"),
         (["--model", "additive", "--standardise"], "--standardise"),
         (["--model", "curvy"], "additive"),
-        (["--missing", "keep"], "--model additive"),
+        (["--model", "linear", "--missing", "keep"], "--model additive"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(folder, tmp_path, capsys, arguments, words):

@@ -53,9 +53,9 @@ def numbers(tmp_path, change=lambda k, fields: fields, header="a,b,y", n=60):
          "train", "auctor train needs y. Pass --label 'my label'."),
         (DataError("y", todo="Pass {option}.", option=Option("zero_based", True)),
          "train", "auctor train needs y. Pass --zero-based yes."),
-        # A command without the option names it as Python does.
+        # A command without the option says that it is one of Python.
         (DataError("y", todo="Pass {option}.", option=Option("dtype", "float32")),
-         "train", "auctor train needs y. Pass dtype='float32'."),
+         "train", "auctor train needs y. Pass dtype='float32' in Python."),
         # Options are shown as they are declared: another name, a flag, a repeatable one, DATA.
         (DataError("{option}", option="as_json"), "predict", "auctor predict needs --json"),
         (DataError("{option}", option=Option("standardise", False)),

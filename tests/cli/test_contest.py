@@ -8,11 +8,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from auctor import MetricClassifier, metrics
+from auctor.cli.compare import contenders_for
 from auctor.contenders import linear
 from auctor.contenders.baselines import baseline_contenders
 from auctor.contenders.boosting import boosted_contenders
+from auctor.contenders.linear import linear_contenders
 from auctor.contenders.ours import our_contenders
-from auctor.contenders.theirs import their_contenders
 from auctor.core.errors import DataError, ParameterError
 from auctor.evaluate.contest import (
     OURS,
@@ -20,6 +21,7 @@ from auctor.evaluate.contest import (
     Contender,
     Rules,
     TunedContender,
+    TuningRows,
     contest,
     make_tuning_rows,
     outer_folds,
@@ -111,7 +113,7 @@ def test_their_strength_is_the_best_of_the_grid_by_the_metric(data):
     parts = []
     contest(X, hits, [spy(parts, library=THEIRS)], rules)
     part = parts[0]
-    (svc,) = [c for c in their_contenders("l2") if c.name == "LinearSVC"]
+    (svc,) = [c for c in linear_contenders("l2") if c.name == "LinearSVC"]
     fitted = svc.fit(part, rules)
     means = []
     for strength in part.strengths:
@@ -148,12 +150,8 @@ def test_every_metric_has_our_surrogates_and_log_loss():
 def test_their_contenders_by_penalty():
     linear = ["LogisticRegression", "LogisticRegression, tuned", "LogisticRegression, balanced"]
     for penalty, more in (("l2", ["LinearSVC"]), ("l1", ["LinearSVC"]), ("elastic_net", [])):
-        found = {c.name: c.kind for c in their_contenders(penalty)}
-        assert found == {
-            **dict.fromkeys(linear + more, LINEAR),
-            "HistGradientBoosting": TREES,
-            "constant": CONSTANT,
-        }
+        found = {c.name: c.kind for c in linear_contenders(penalty)}
+        assert found == {**dict.fromkeys(linear + more, LINEAR)}
 
 
 def test_lightgbm_need_not_be_installed(monkeypatch):
@@ -165,7 +163,7 @@ def test_lightgbm_takes_part_where_it_is_installed(data):
     pytest.importorskip("lightgbm")
     (light,) = boosted_contenders()
     rules = Rules(metric="f1", folds=2, n_strengths=2, inner_folds=2)
-    (trees,) = [c for c in their_contenders("l2") if c.kind == TREES]
+    (trees,) = [c for c in linear_contenders("l2") if c.kind == TREES]
     row, other = contest(*data, [light, trees], rules).rows
     if row.library != "lightgbm":
         row, other = other, row
@@ -212,7 +210,7 @@ def test_fits_that_stop_early_are_counted(data):
 def test_real_contenders_on_dense_and_sparse_rows(data):
     X, hits = data
     rules = Rules(folds=2, n_strengths=2, inner_folds=2)
-    asked = our_contenders("auc", ["hinge"]) + their_contenders("l2")
+    asked = our_contenders("auc", ["hinge"]) + linear_contenders("l2")
     dense = contest(X, hits, asked, rules).rows
     packed = contest(sparse.csr_array(X), hits, asked, rules).rows
     for row in (*dense, *packed):
@@ -226,7 +224,7 @@ def test_real_contenders_on_dense_and_sparse_rows(data):
 @pytest.mark.parametrize("penalty", ["l1", "elastic_net"])
 def test_sparse_penalties(penalty, data):
     rules = Rules(penalty=penalty, folds=2, n_strengths=3, inner_folds=2, seed=1)
-    asked = our_contenders("auc", ["square"]) + their_contenders(penalty)
+    asked = our_contenders("auc", ["square"]) + linear_contenders(penalty)
     for row in contest(*data, asked, rules).rows:
         assert not row.refused, row
         assert row.auc > 0.75 or row.kind == CONSTANT
@@ -244,7 +242,7 @@ def test_everyone_is_cut_where_the_cost_is_least(data):
     """The threshold of every model, ours included, is the one of least cost on training rows."""
     X, hits = data
     part = make_tuning_rows(X, hits, rules := Rules("cost(20)", n_strengths=3))
-    for contender in our_contenders("cost(20)", None, None) + their_contenders("l2"):
+    for contender in our_contenders("cost(20)", None, None) + linear_contenders("l2"):
         if contender.kind == TREES:  # cut on rows held out
             continue
         scores = contender.fit(part, rules).scores(X)
@@ -253,3 +251,35 @@ def test_everyone_is_cut_where_the_cost_is_least(data):
         assert found.fp + 20 * found.fn == least.fp + 20 * least.fn, contender.name
     likely = baseline_contenders()["log-loss"].fit(part, rules).scores(X)
     assert metrics.confusion(hits, likely > 0.0).tpr > 0.95
+
+
+def test_contenders_and_metrics_count_rows_by_their_weights():
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(90, 2)), rng.uniform(0.5, 3.0, size=90)
+    hits = X[:, 0] + rng.normal(size=90) > 0.5
+    rules, seen = Rules(folds=3, n_strengths=2, standardise=False), []
+    (row,) = contest(X, hits, [spy(seen)], rules, weight=weight).rows
+    folds = list(outer_folds(hits, rules))
+    expected = [metrics.auc(hits[test], X[test, 0], weight=weight[test]) for _, test in folds]
+    assert row.values == pytest.approx(expected)
+    for part, (train, _) in zip(seen[-3:], folds, strict=True):
+        assert part.weight == pytest.approx(weight[train] / weight.mean())
+
+
+def test_a_weight_of_two_is_the_row_twice_for_every_contender():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 2))
+    hits = X[:, 0] + rng.normal(size=80) > 0.3
+    times = rng.integers(1, 3, size=80)
+    copies = np.repeat(np.arange(80), times)
+    rules = Rules(metric="f1")
+    inner = [(np.arange(0, 80, 2), np.arange(1, 80, 2))]
+    twice = [tuple(np.flatnonzero(np.isin(copies, side)) for side in inner[0])]
+    one_strength = np.array([0.01])
+    for contender in contenders_for("f1", "l2", {}, every=False):
+        if contender.raw or contender.kind == TREES or contender.name == "LogisticRegression":
+            continue  # bins are of rows, and the default C is of their number
+        mass = times / times.mean()
+        weighted = contender.fit(TuningRows(X, hits, inner, one_strength, None, mass), rules)
+        repeated = contender.fit(TuningRows(X[copies], hits[copies], twice, one_strength), rules)
+        assert weighted.scores(X) == pytest.approx(repeated.scores(X), abs=2e-3), contender.name

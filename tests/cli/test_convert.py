@@ -111,11 +111,7 @@ def test_a_model_to_onnx(trained, table, tmp_path, capsys):
     out = tmp_path / "model.onnx"
     convert(trained, out, "--dtype", "float32", "--json")
     found = json.loads(capsys.readouterr().out)
-    assert (found["class"], found["columns"], found["dtype"]) == (
-        "TableClassifier",
-        3,
-        "float32",
-    )
+    assert (found["class"], found["columns"], found["dtype"]) == ("TableClassifier", 3, "float32")
     model = auctor.load(trained)
     rows = pd.read_csv(table).dropna()
     session = runtime.InferenceSession(out.read_bytes(), providers=["CPUExecutionProvider"])

@@ -19,13 +19,13 @@ FINDINGS = [
     ("key", "differs in every row", "--as-category key", "as_category=['key']"),
     ("sold", "are dates", "--date sold=%d/%m/%Y", "date={'sold': '%d/%m/%Y'}"),
     ("when", "as dates", "--as-category when", "as_category=['when']"),
-    ("price", "are amounts", "--as-number price", "as_number=['price']"),
-    ("share", "are amounts", "--as-number share", "as_number=['share']"),
+    ("price", "are amounts", "--as-number price", "as_number=['price', 'share']"),
+    ("share", "the same holds for 'share'", "--as-number share", "as_number=['price', 'share']"),
     ("width", "decimal comma", "--decimal ,", "decimal=','"),
     ("zip_code", "such as a zip code", "--as-category zip_code", "as_category=['zip_code']"),
-    ("street", "most of which new rows will not have", "--drop street", "drop=['street']"),
-    ("same", "is 7 in every row", "--drop same", "drop=['same']"),
-    ("word", "is 'here' in every row", "--drop word", "drop=['word']"),
+    ("street", "too few rows of each to learn from", "--drop street", "drop=['street']"),
+    ("same", "is 7 in every row", "--drop same", "drop=['same', 'word']"),
+    ("word", "the same holds for 'word'", "--drop word", "drop=['same', 'word']"),
     ("copy", "the same as the label", "--drop copy", "drop=['copy']"),
     ("after", "AUC of 1.0000", "--drop after", "drop=['after']"),
     ("gap", "fills missing values", "--missing", "missing="),
@@ -83,7 +83,7 @@ def printed(*arguments):
 def nobody_else():
     """A comparison without the models of others, which take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("auctor.contenders.their_contenders", lambda penalty: [])
+        patch.setattr("auctor.contenders.linear.linear_contenders", lambda penalty: [])
         patch.setattr("auctor.contenders.boosting.boosted_contenders", list)
         yield
 
@@ -119,6 +119,8 @@ def said(dirty, tmp_path_factory):
 @pytest.mark.parametrize(("column", "what", "option", "parameter"), FINDINGS)
 def test_each_is_named_everywhere_with_its_option(said, column, what, option, parameter):
     for place, lines in said.items():
+        if place == "compare" and column == "gap":  # its curves keep missing values
+            continue
         named = [one for one in lines if repr(column) in one and what in one]
         assert len(named) == 1, place
         assert (parameter if "Python" in place or place[0] == "T" else option) in named[0], place

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -125,6 +126,42 @@ def test_a_stream_that_is_terminated_saves_its_state(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["m.auctor", "s.ckpt", "t.csv"]
 
 
+def test_an_interrupt_that_python_drops_is_sent_again():
+    # Python prints and forgets an exception of a destructor.
+    program = """
+        import os, signal, sys, time
+        from auctor.cli import main
+        class Dropping:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(1)
+        def run(arguments):
+            Dropping()
+            time.sleep(50)
+        main._run = run
+        sys.exit(main.main([]))
+    """
+    done = subprocess.run([sys.executable, "-c", dedent(program)], capture_output=True, timeout=40)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+def test_a_signal_while_a_library_is_loaded_is_no_missing_library(tmp_path):
+    """A compiled part of a library that is interrupted while it starts raises an ImportError."""
+    program = """
+        import os, signal, sys
+        from auctor.cli import main
+        def run(arguments):
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            except KeyboardInterrupt as interrupt:
+                raise ImportError("initialization failed") from interrupt
+        main._run = run
+        sys.exit(main.main([]))
+    """
+    done = subprocess.run([sys.executable, "-c", dedent(program)], capture_output=True, timeout=40)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
 def test_two_streams_do_not_write_one_checkpoint(tmp_path, capsys):
     from auctor.core.files import sole_writer
 
@@ -134,3 +171,19 @@ def test_two_streams_do_not_write_one_checkpoint(tmp_path, capsys):
         assert main(line) == 2
         assert "a checkpoint that no other program writes" in capsys.readouterr().err
     assert main(line) == 0
+
+
+def test_pipes_and_devices_are_no_toml_and_reasons_have_a_bound(tmp_path, capsys):
+    data, model = str(table(tmp_path / "t.csv")), str(tmp_path / "m.auctor")
+    assert main(["train", data, "--label", "y", "--out", model]) == 0
+    os.mkfifo(tmp_path / "pipe.toml")
+    capsys.readouterr()
+    for pipe in (str(tmp_path / "pipe.toml"), "/dev/zero"):
+        for line in (
+            ["predict", model, data, "--reasons", "1", "--reason-texts", pipe],
+            ["train", data, "--label", "y", "--out", model, "--config", pipe],
+        ):
+            assert main(line) == 2
+            assert "a regular file" in capsys.readouterr().err
+    assert main(["predict", model, data, "--reasons", "1000000000"]) == 2
+    assert "--reasons" in capsys.readouterr().err

@@ -96,6 +96,19 @@ def test_ctrl_c_in_the_search_keeps_the_best_of_it(folds, svm, capsys, monkeypat
     assert whole.any()
 
 
+def test_ctrl_c_in_a_fit_of_curves_keeps_what_it_has_reached(svm, capsys, monkeypatch):
+    def on_stage(self, stage, number, total):
+        if (stage, number) == ("strength", 6):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("auctor.evaluate.progress.Progress.on_stage", on_stage)
+    assert run(svm, "--model", "additive", "--members", "2") == 130
+    err = capsys.readouterr().err
+    assert "the best model so far is saved in model.auctor" in err
+    assert "curves at 5 of 15 strengths, without pairs" in err
+    assert auctor.load("model.auctor").importances_.any()
+
+
 def test_ctrl_c_in_the_calibration_leaves_it_out(svm, capsys, monkeypatch):
     def on_stage(self, stage, number, total):
         if stage == "calibration fold":

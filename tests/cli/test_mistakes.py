@@ -238,7 +238,7 @@ TRAIN = "--label bought --quiet"
         ("predict model.auctor words.csv", "'old' in words.csv, line 7", "Correct or drop"),
         ("predict broken.auctor rows.csv", "another kind", "pass another"),
         ("predict model.auctor", "Missing argument 'DATA'", "auctor predict --help"),
-        ("evaluate model.auctor german.csv", "'ja', 'nein'", "Drop those rows"),
+        ("evaluate model.auctor german.csv", "'ja', 'nein'", "Write the labels"),
         ("evaluate model.auctor one.csv", "none of 'no'", "Pass a file that has some"),
         ("stream rows.csv --label bought --metric f1", "got f1", "Use auctor train"),
         ("stream gaps.csv --label bought --missing refuse", "1 missing in 'age'", "--missing"),

@@ -84,6 +84,26 @@ def test_the_same_line_goes_on_and_other_lines_are_refused(shards, tmp_path, cap
     assert "another checksum" in capsys.readouterr().err
 
 
+def test_curves_with_pairs_go_on_from_a_checkpoint(table, shards, tmp_path, capsys):
+    line = [shards, "--model", "additive", "--metric", "log_loss", "--members", 2, "--tol", 1e-6]
+    line += ["--interactions", 1, "--n-strengths", 3, "--out", tmp_path / "m.auctor", "--json"]
+    assert run(*line, "--checkpoint", tmp_path / "run.ckpt") == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["certified"]
+    assert run(*line, "--checkpoint", tmp_path / "run.ckpt") == 0
+    out, err = capsys.readouterr()
+    assert "resuming from" in err
+    again = json.loads(out)
+    assert again["passes"] < 0.5 * first["passes"]
+    assert again["score"] == pytest.approx(first["score"], abs=1e-3)
+    assert again["strength"] == first["strength"]
+    model = auctor.load(tmp_path / "m.auctor")
+    assert model.names_[-1].count(" x ") == 1
+    main(["predict", str(tmp_path / "m.auctor"), str(table), "--out", str(tmp_path / "p.csv")])
+    rows = (tmp_path / "p.csv").read_text().splitlines()
+    assert len(rows) == 301
+
+
 class CtrlC(Watcher):
     """Presses it after some steps."""
 

@@ -249,3 +249,28 @@ def test_warnings_come_in_lines_and_in_the_report(svm, capsys):
     assert json.loads(out)["warnings"]
     with open("r.html") as file:
         assert "The iteration budget ran out" in file.read()
+
+
+def test_the_model_is_written_before_it_is_compared(svm, capsys, monkeypatch):
+    def interrupted(run):
+        assert auctor.load("model.auctor").coef_.any()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("auctor.cli.train_table.rivals_of", interrupted)
+    assert run(svm, "--strength", "0.01", "--report", "page.html") == 130
+    assert "the model is saved in model.auctor" in capsys.readouterr().err
+
+
+def test_baselines_are_shown_with_advice(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 2))
+    late = X[:, 0] * X[:, 1] > 0.0
+    lines = [f"{a},{b},{int(y)}" for (a, b), y in zip(X.tolist(), late, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b,label", *lines]))
+    arguments = [tmp_path / "rows.csv", "--model", "linear", "--out", tmp_path / "m.auctor"]
+    assert run(*arguments) == 0
+    out = capsys.readouterr().out
+    assert "boosted trees reach 0.9" in out
+    assert "try --model additive" in " ".join(out.split())
+    assert run(*arguments, "--no-baselines") == 0
+    assert "boosted trees" not in capsys.readouterr().out

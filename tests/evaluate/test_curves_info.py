@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from auctor import AdditiveClassifier
+from auctor import AdditiveClassifier, TableClassifier
 from auctor.core.errors import DataError
 from auctor.core.json import as_json
-from auctor.evaluate.curves_info import pair_maps, row_parts
+from auctor.evaluate.curves_info import curves_info, row_parts
+from auctor.evaluate.pair_maps import pair_maps
 from auctor.reports import column_curves, curve_pictures
-from auctor.reports.html.additive import curve_svg
+from auctor.reports.html.additive import MOST_PAIRS, curve_svg, pair_figures
 from auctor.reports.pictures import draw_term
 
 
@@ -61,7 +62,13 @@ def test_a_row_is_the_average_and_its_parts(fitted):
     assert row.average == pytest.approx(model.decision_function(X).mean())
     assert (np.diff(np.abs(row.parts)) <= 0.0).all()
     by_name = dict(zip(row.names, row.parts, strict=True))
-    assert by_name["x0"] == pytest.approx(model.explain(X)[7, 0])
+    # Each column is named once, with half of what its pair adds.
+    assert sorted(by_name) == ["x0", "x1", "x2"]
+    explained = dict(zip(model.names_, model.explain(X)[7], strict=True))
+    (pair,) = set(explained) - set(by_name)
+    for name in by_name:
+        half = 0.5 * explained[pair] if name in pair.split(" x ") else 0.0
+        assert by_name[name] == pytest.approx(explained[name] + half)
 
 
 def test_the_density_is_rows_per_unit(fitted):
@@ -81,7 +88,8 @@ def test_notebooks_and_matplotlib_show_everything(fitted):
     assert (columns, pairs, rows) == (len(column_curves(model)), 1, 2)
     page = shown._repr_html_()
     assert page.count("<figure>") == columns + pairs + rows
-    assert page.count('class="band"') == columns
+    # Some charts are drawn again, on a scale of their own.
+    assert page.count('class="band"') == columns + page.count('aria-label="Own scale of x')
     assert "<script" not in page
     figure = shown.plot()
     assert sum(ax.get_visible() and bool(ax.get_title()) for ax in figure.axes) == 1 + columns
@@ -106,3 +114,34 @@ def test_several_classes_are_drawn_one_by_one():
     low, high = (column_curves(model, score=k)[0].level for k in (0, 2))
     assert low[0] > low[-1]
     assert high[0] < high[-1]
+
+
+def test_a_raw_table_has_dates_and_levels_on_its_axes():
+    """The strongest pairs are drawn, with dates and levels as the table has them."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 500
+    rows = pd.DataFrame({f"x{k}": rng.normal(size=n) for k in range(4)})
+    rows["joined"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+    rows["town"] = rng.choice(["Bonn", "Cork", "Oslo"], n)
+    late = rows["joined"] > pd.Timestamp("2021-02-01")
+    y = np.where((rows["town"] == "Oslo") ^ late, 3.0, 0.0) + rows["x0"]
+    made = TableClassifier("log_loss", model="additive", interactions=15, members=2, strength=1e-3)
+    made.fit(rows, y + rng.normal(size=n) > 1.0)
+    info = curves_info(made.model_, schema=made.schema_)
+    effects = [pair.effect for pair in info.pairs]
+    assert len(effects) > MOST_PAIRS
+    assert effects == sorted(effects, reverse=True)
+    assert len(pair_figures(info)) == MOST_PAIRS
+    first = info.pairs[0]
+    assert set(first.names) == {"joined", "town"}
+    town = first.names.index("town")
+    assert set(first.starts[town]) == {"Bonn", "Cork", "Oslo"}  # no bin without rows
+    assert first.of_levels[town]
+    assert not first.of_levels[1 - town]
+    starts = first.starts[1 - town]
+    assert starts[0].startswith("2020-01")
+    assert len(set(starts)) == len(starts)
+    joined = next(curve for curve in info.columns if curve.name == "joined")
+    assert "2020-" in curve_svg(joined)
+    assert str(int(joined.values[0])) not in curve_svg(joined)

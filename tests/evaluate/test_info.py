@@ -8,8 +8,9 @@ from auctor import metrics
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.json import as_json
 from auctor.core.result import Status
-from auctor.evaluate.build import MAX_FEATURES, convergence, headline, weights
+from auctor.evaluate.build import MAX_FEATURES, convergence, weights
 from auctor.evaluate.curves import MAX_POINTS
+from auctor.evaluate.headline import headline
 from auctor.reports import DataInfo, MetricStep, ReportedModel, build_report
 
 DATA = DataInfo(0, 0, 4, 2, 1)

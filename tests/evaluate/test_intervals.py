@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from auctor import metrics
-from auctor.evaluate.intervals import around, fbeta_error, spread, wilson
+from auctor.evaluate.intervals import around, fbeta_error, over_folds, spread, wilson
 from auctor.metrics.error import Confusion
 from auctor.metrics.inputs import validate
 from auctor.metrics.sweep import sweep
@@ -82,3 +82,10 @@ def test_intervals_from_standard_errors_stay_inside():
             assert found.value - 1e-12 <= found.high <= 1.0
     assert around(1.0, 0.0, 40).low == wilson(40, 40).low
     assert around(0.4, 0.0, 40)[:3] == pytest.approx((0.4, 0.4, 0.4))
+
+
+def test_intervals_over_folds_stay_within_the_metric():
+    values = np.array([0.9, 1.0, 0.98, 1.0])
+    assert over_folds(values).high == 1.0
+    assert over_folds(1.0 - values).low == 0.0
+    assert over_folds(values, math.inf).high == pytest.approx(2.0 * 0.97 - over_folds(values).low)

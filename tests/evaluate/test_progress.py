@@ -177,6 +177,18 @@ def test_the_time_to_go_is_of_points_alone(line, clock):
     assert line.notes == [COMPILING]
 
 
+def test_stages_of_curves_say_how_long_it_takes_at_most(line, clock):
+    line.pause = 0.0
+    progress = Progress(line, clock=clock)
+    for number in range(1, 4):
+        progress.on_stage("strength", number, 15)
+        clock.now += 2.0
+    assert line.texts == [
+        "strength 2/15  at most 28 s for all",
+        "strength 3/15  at most 26 s for all",
+    ]
+
+
 def test_the_time_to_go_of_a_fit_leaves_out_the_compiler(line, clock):
     line.pause = 0.0
     progress = Progress(line, clock=clock)

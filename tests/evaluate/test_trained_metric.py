@@ -11,6 +11,7 @@ from auctor.evaluate.intervals import Estimate
 from auctor.evaluate.rows import MeasuredRows, Reason, costly_rows
 from auctor.evaluate.slices import MAX_SLICES, MISSING, OTHERS, groups, sliced
 from auctor.evaluate.trained_metric import Baseline, TrainedMetric, trained_metric
+from auctor.evaluate.verdict import CONSTANT, PAIRED, TREES
 from auctor.reports import ReportedMetric, Rival
 from auctor.reports.text import describe_baseline, describe_fit
 
@@ -47,6 +48,22 @@ def test_less_cost_is_better_and_none_is_best(scored):
         assert found.high - found.value == pytest.approx(1.96 * math.sqrt(variance), rel=0.15)
     assert math.isnan(absent.value)
     assert describe_baseline(absent) == "not measured. It is too wide."
+
+
+def test_the_verdict_takes_the_simplest_model_that_may_be_as_good(scored):
+    hit, scores, other = scored
+    curves = AUC._replace(kind=PAIRED)
+    near = scores + np.random.default_rng(2).normal(scale=0.01, size=hit.size) - 0.001 * hit
+    constant = Rival("constant score", np.zeros(hit.size), kind=CONSTANT)
+    simple, _ = trained_metric(curves, hit, scores, [constant, Rival("log-loss", near)])
+    assert simple.verdict.startswith("Take log-loss: this model is ahead of it by")
+    ahead, _ = trained_metric(curves, hit, scores, [constant, Rival("log-loss", other)])
+    assert ahead.verdict.startswith("Take this model: it is the best, ")
+    assert "maps of pairs of columns can be read" in ahead.verdict
+    behind, _ = trained_metric(curves, hit, other, [Rival("trees", scores, kind=TREES)])
+    assert behind.verdict.startswith("Take trees: it is the best, ")
+    alone, _ = trained_metric(curves, hit, scores, [constant])
+    assert alone.verdict == ""
 
 
 def test_the_best_possible_depends_on_the_rows():
@@ -127,14 +144,18 @@ def test_slices_are_metrics_of_their_rows(scored):
         assert (one.rows, one.positives) == (part.sum(), hit[part].sum())
         assert one.value == pytest.approx(-cost(hit[part], scores[part], None))
         assert one.auc.value == pytest.approx(metrics.auc(hit[part], scores[part]))
-        assert (one.precision, one.recall) == pytest.approx((table.precision, table.tpr))
+        assert (one.precision, one.recall.value, one.fpr.value) == pytest.approx(
+            (table.precision, table.tpr, table.fpr)
+        )
+        assert one.flagged.value == pytest.approx(np.mean(scores[part] > 0))
+        assert one.flagged.low < one.flagged.value < one.flagged.high
 
 
 def test_a_slice_of_one_class_has_no_metric():
     found = sliced("c", ["a", "a", "b"], np.array([True, False, False]), np.zeros(3), AUC).slices
     assert found[0].value == 0.5
     assert math.isnan(found[1].value)
-    assert math.isnan(found[1].recall)
+    assert math.isnan(found[1].recall.value)
 
 
 def test_numbers_become_quarters_and_rare_words_one_slice():

@@ -4,6 +4,7 @@ import io
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from auctor.core.errors import DataError, DataWarning
@@ -36,6 +37,9 @@ def column(name):
         "age": rng.integers(18, 80, ROWS),
         "weight": rng.normal(70, 9, ROWS).round(3),
         "city": rng.choice(["Oslo", "Rome", "Wien"], ROWS),
+        "customer_id": rng.integers(40, 80, ROWS),
+        "capital_gain": rng.integers(0, 9999, ROWS),
+        "paid": rng.integers(0, 9999, ROWS),
         "when": [f"2024-03-{k % 28 + 1:02d}" for k in range(ROWS)],
     }
     return [str(value) for value in made[name]], label
@@ -54,6 +58,7 @@ def read(name, **options):
     ("name", "says", "option"),
     [
         ("id", "as an id is", "drop="),
+        ("customer_id", "by its name it is an id", "drop="),
         ("key", "leaves out 'key'", "as_category="),
         ("sold", "are dates", "date="),
         ("price", "are amounts", "as_number="),
@@ -62,7 +67,7 @@ def read(name, **options):
         ("salary", "comma between thousands", "as_number="),
         ("debt", "decimal comma", "as_number="),
         ("zip_code", "such as a zip code", "as_category="),
-        ("street", "most of which new rows will not have", "drop="),
+        ("street", "too few rows of each to learn from", "drop="),
         ("same", "is 7 in every row", "drop="),
         ("one_word", "is 'here' in every row", "drop="),
         ("copy", "the same as the label", "drop="),
@@ -78,9 +83,27 @@ def test_each_is_named_with_what_was_done_and_what_changes_it(name, says, option
     assert option in text
 
 
-@pytest.mark.parametrize("name", ["age", "weight", "city"])
+@pytest.mark.parametrize("name", ["age", "weight", "city", "capital_gain", "paid"])
 def test_nothing_is_said_of_ordinary_columns(name):
     read(name, check=True)  # a warning is an error in tests
+
+
+def test_columns_of_one_kind_are_one_line():
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, ROWS)
+    leaks = {f"x{k}": label * 10 + rng.random(ROWS) for k in range(10)}
+    dates = {name: [f"{k % 28 + 1}.03.2024" for k in range(ROWS)] for name in ("sold", "sent")}
+    frame = pd.DataFrame({**leaks, **dates, "age": rng.normal(size=ROWS), "label": label})
+    options = ReadOptions(format="csv", check=True)
+    with pytest.warns(DataWarning) as warned:
+        read_table(io.BytesIO(frame.to_csv(index=False).encode()), options)
+    about_leaks, about_dates = sorted((str(one.message) for one in warned), key=len, reverse=True)
+    assert "'x0', which alone ranks" in about_leaks
+    assert "the same holds for 'x1', 'x2'" in about_leaks
+    assert "(9 in all)" in about_leaks
+    assert "Pass ReadOptions(drop=) unless" in about_leaks  # too many to name
+    assert "the same holds for 'sent'" in about_dates
+    assert "{'sold': '%d.%m.%Y', 'sent': '%d.%m.%Y'}" in about_dates
 
 
 def test_labels_that_differ_in_case_only_are_named():

@@ -89,6 +89,15 @@ def test_labels_that_floats_would_merge_are_refused(number, tmp_path):
         read_table(tmp_path / "gap.parquet")
 
 
+@pytest.mark.parametrize("text", ["a,y\n1,0\n2,1e400\n3,1e401\n", "0 1:1\n1e400 1:2\n1e401 1:3\n"])
+def test_labels_beyond_every_float_are_refused(text):
+    # Both would be infinity, one class.
+    with pytest.raises(DataError, match=r"labels below 2\^53"):
+        read_table(
+            io.BytesIO(text.encode()), ReadOptions(format="csv" if "," in text else "svmlight")
+        )
+
+
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**60) - 1])
 def test_integers_of_arrays_beyond_what_a_float_holds(number, tmp_path):
     rows = np.array([[1, number, 0], [2, 5, 1]])

@@ -10,14 +10,7 @@ from sklearn.base import clone
 from auctor import TableClassifier
 from auctor.core.errors import ParameterError
 from auctor.linear.table_parameters import TableParameters
-from auctor.tables import (
-    ReadOptions,
-    Schema,
-    open_stream,
-    read_svmlight,
-    read_table,
-    write_shards,
-)
+from auctor.tables import ReadOptions, Schema, open_stream, read_svmlight, read_table, write_shards
 from auctor.tables.convert import convert
 
 NAMES = {one.name for one in fields(ReadOptions)}
@@ -43,7 +36,7 @@ def test_the_classifier_of_tables_takes_those_that_tables_have():
     assert not NAMES & set(model.get_params()) - {"n_threads"}
     assert clone(model).reading == GIVEN.of_table()
     assert TableParameters(reading=GIVEN.of_table()).read_options() == GIVEN.of_table()
-    assert TableParameters().read_options() == ReadOptions(missing="auto")
+    assert TableParameters(model="linear").read_options() == ReadOptions(missing="auto")
     assert TableParameters(model="additive").read_options().missing == "keep"
     files = ReadOptions(drop="id", label="y", format="csv")
     with pytest.raises(

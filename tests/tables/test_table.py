@@ -143,12 +143,7 @@ def test_missing_values_are_refused_by_name_and_count():
 
 @pytest.mark.parametrize(
     ("rule", "a", "b"),
-    [
-        ("mean", 3.0, "v"),
-        ("median", 4.0, "v"),
-        ("most_frequent", 4.0, "v"),
-        ("zero", 0.0, None),
-    ],
+    [("mean", 3.0, "v"), ("median", 4.0, "v"), ("most_frequent", 4.0, "v"), ("zero", 0.0, None)],
 )
 def test_missing_values_become_what_the_rule_says(rule, a, b, tmp_path):
     frame = pd.read_csv(io.StringIO(GAPS), na_values="?")

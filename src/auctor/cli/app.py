@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "report.report",
     "compare": "compare.compare",
     "stream": "stream.stream",
+    "forecast": "forecast.forecast",
     "convert": "convert.convert",
     "inspect": "inspect.inspect",
     "list": "listing.list_parts",
@@ -33,7 +34,8 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """The command line, with all commands or only those that are needed to run."""
     app = typer.Typer(
         name="auctor",
-        help="Train linear classifiers on the metric you report, with a certified gap.",
+        help="Train readable models about as accurate as boosted trees, for the metric you report, "
+        "with a proof.",
         epilog="Exit codes: 0 success; 2 wrong options or unusable data, with one line that says "
         "why; 130 interrupted by Ctrl-C.",
         invoke_without_command=True,
@@ -63,9 +65,11 @@ def function_of(name: str) -> Callable[..., None]:
 #: Libraries whose versions a bug report needs.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "typer", "pyarrow")
 #: Output of `auctor` without a command: the five commands to start with, in the order of use.
-FIRST_STEPS = """auctor trains classifiers on the metric that you report.
+FIRST_STEPS = """auctor trains readable models (curves, pairs of columns, points) that are about
+as accurate as boosted trees, trained and cut for the number that you report,
+with a proof, in seconds.
 
-  auctor demo                              try it on a real table
+  auctor demo                              try it on real tables
   auctor compare DATA.csv --label COLUMN   compare it with the usual models
   auctor train DATA.csv --label COLUMN     train, and measure on held-out rows
   auctor predict model.auctor NEW.csv      predict new rows

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from auctor.cli import names
+from auctor.cli.contest_table import about, own_units, show_contest
+from auctor.cli.files import check_page
 from auctor.cli.options import (
     AsCategory,
     AsJson,
     AsNumber,
+    AsWords,
     Buckets,
     Categorical,
     Config,
@@ -25,6 +27,8 @@ from auctor.cli.options import (
     Delimiter,
     Drop,
     Format,
+    Gap,
+    Group,
     Header,
     L1Ratio,
     Label,
@@ -33,25 +37,30 @@ from auctor.cli.options import (
     Missing,
     Penalty,
     Positive,
+    ReportFile,
     Seed,
+    Time,
     Tol,
+    Weight,
     ZeroBased,
+    command_line,
     examples,
 )
 from auctor.cli.output import INTERRUPTED, console, echo_json, say, worded
-from auctor.cli.reading import read_options
+from auctor.cli.reading import read_facts, read_options, row_columns, without_row_columns
 
 if TYPE_CHECKING:
-    from auctor.evaluate.contest import Contender, Contest, Rules
-    from auctor.evaluate.verdict import Row
+    from auctor.evaluate.contest import Contender, Rules
+    from auctor.evaluate.results import TrainingRun
+    from auctor.evaluate.trained_metric import Rival
+    from auctor.fit.row_facts import RowFacts
     from auctor.tables.options import ReadOptions
     from auctor.tables.read import Table
 
+#: How often folds are drawn anew, at most, and the seconds after which they are not.
+MOST_REPEATS, BUDGET = 5, 10.0
 #: Penalties that scikit-learn's linear models have too.
 PENALTIES = ("l2", "l1", "elastic_net")
-#: Metrics that are shown besides the one that is compared, and their headings.
-OTHERS = {"auc": "AUC", "prbep": "PRBEP", "f1": "F1"}
-
 Surrogates = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,7 +96,22 @@ def compare(
     l1_ratio: L1Ratio = None,
     solver: Solvers = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of test folds.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="How often to draw the folds anew.")] = 1,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How often to draw the folds anew; by default until the verdict is clear, at most "
+            "5 times and for about 10 seconds.",
+            show_default=False,
+        ),
+    ] = None,
+    all: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Also compare every surrogate, LinearSVC, and all boosted trees."
+        ),
+    ] = False,
+    report: ReportFile = None,
     inner_folds: Annotated[
         int, typer.Option(min=2, help="Number of folds, within the training rows, to tune on.")
     ] = 3,
@@ -101,6 +125,10 @@ def compare(
     ] = True,
     tol: Tol = 1e-4,
     max_seconds: MaxSeconds = None,
+    weight: Weight = None,
+    group: Group = None,
+    time: Time = None,
+    gap: Gap = 0.0,
     label: Label = None,
     positive: Positive = None,
     format: Format = "auto",
@@ -109,6 +137,7 @@ def compare(
     missing: Missing = "auto",
     drop: Drop = None,
     as_category: AsCategory = None,
+    as_words: AsWords = None,
     as_number: AsNumber = None,
     date: Date = None,
     decimal: Decimal = ".",
@@ -122,27 +151,46 @@ def compare(
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Compare training on the metric with logistic regression, LinearSVC, trees and a constant.
+    """Compare our models with a constant, logistic regression and boosted trees, on your table.
 
-    All models get the same folds, scaling, encoding and strengths. Strengths are tuned by the
-    metric within the training folds, and scores become predictions by the same rule. The last line
-    says which model to take, and why. The trees are scikit-learn's, and LightGBM's if installed.
+    All models get the same folds. Strengths and thresholds are chosen within the training folds.
+    The last line says which model to take, and why. LightGBM and EBM take part if installed.
     """
+    from auctor.cli.train_table import page_of
     from auctor.core.checks import check_choice
-    from auctor.evaluate.contest import contest, positive_rows
+    from auctor.core.files import check_destination, write_text
+    from auctor.data.matrices import is_dense
+    from auctor.evaluate.contest import contest
     from auctor.fit.registry import resolve_penalty
+    from auctor.fit.targets import positive_rows
 
     # Every wrong option is refused before the file is read.
     check_choice("penalty", penalty, PENALTIES)
+    if report is not None:
+        check_destination(report)
+        check_page(report)
     resolve_penalty(penalty, 1.0, l1_ratio)
-    contenders = contenders_for(metric, penalty, surrogate, solver)
+    contenders_for(metric, penalty, {}, surrogate, solver)
     rules = _rules(ctx.params)
-    reading = read_options(ctx, n_threads=None, check=True)  # files are read by all cores
+    roles = row_columns(ctx.params)
+    reading = _as_curves_read(read_options(ctx, n_threads=None, check=True))  # by all cores
+    reading = without_row_columns(reading, roles)
     try:
         with limited(threads), _progress() as show:
             table, warned = _read(data, reading)
             hits, positive = positive_rows(table.labels, positive)
-            result = contest(table.matrix, hits, contenders, rules, show)
+            facts = read_facts(data, roles, reading, gap)
+            levels = table.schema.numbered_levels
+            every = contenders_for(metric, penalty, levels, surrogate, solver, every=all)
+            if not is_dense(table.matrix):
+                every = [one for one in every if not one.raw]
+            result = contest(
+                table.matrix, hits, every, rules, show, facts.by, table.schema, facts.weight
+            )
+            if report is not None:
+                command = command_line(ctx)
+                run, rivals = trained(table, metric, positive, seed, command, facts)
+                write_text(report, page_of(run, data, {}, rivals))
     except KeyboardInterrupt:
         say("interrupted before all models were measured.")
         raise typer.Exit(INTERRUPTED) from None
@@ -152,7 +200,7 @@ def compare(
             "warnings": warned,
             "models": own_units(result.rows, rules),
         }
-        echo_json({**_about(result, rules), **comparison})
+        echo_json({**about(result, rules), **comparison})
     else:
         show_contest(result, rules, positive)
 
@@ -160,16 +208,31 @@ def compare(
 def contenders_for(
     metric: str,
     penalty: str,
+    levels: Mapping[int, Sequence[str]],
     surrogates: list[str] | None = None,
     solvers: list[str] | None = None,
+    *,
+    every: bool = False,
 ) -> list[Contender]:
-    """Our models for the metric and the usual models."""
-    from auctor.contenders.boosting import boosted_contenders
+    """At most seven models: ours, a constant, logistic regression, boosted trees; or all of them.
+
+    Surrogates and solvers that are asked for take the place of our linear model.
+    """
+    from auctor.contenders.boosting import boosted_contenders, explainable_contenders
+    from auctor.contenders.constant import constant_contender
+    from auctor.contenders.curves import curve_contenders
+    from auctor.contenders.linear import linear_contenders
     from auctor.contenders.ours import our_contenders
-    from auctor.contenders.theirs import their_contenders
+    from auctor.contenders.trees import scikit_learn_trees
 
     ours = our_contenders(metric, surrogates, solvers)
-    return ours + their_contenders(penalty) + boosted_contenders()
+    theirs, trees, ebm = linear_contenders(penalty), boosted_contenders(), explainable_contenders()
+    if not every:
+        ours = ours if surrogates or solvers else ours[:1]
+        theirs = theirs[1:2] if ebm else theirs[:2]  # the default one, and the tuned one
+    if every or not trees:
+        trees = [scikit_learn_trees(), *trees]
+    return [*ours, *curve_contenders(levels), *theirs, *trees, *ebm, constant_contender()]
 
 
 def _rules(options: Mapping[str, Any]) -> Rules:
@@ -177,7 +240,38 @@ def _rules(options: Mapping[str, Any]) -> Rules:
     from auctor.evaluate.contest import Rules
 
     values = {one.name: options[one.name] for one in fields(Rules) if one.name in options}
+    if values["repeats"] is None:
+        values |= {"repeats": MOST_REPEATS, "budget": BUDGET}
     return Rules(**values, n_threads=options["threads"])
+
+
+def _as_curves_read(reading: ReadOptions) -> ReadOptions:
+    """The options with missing values and levels kept, as curves take them."""
+    from auctor.linear.table_parameters import TableParameters
+
+    found = TableParameters(model="additive", reading=reading.of_table()).read_options()
+    return replace(reading, missing=found.missing, categorical=found.categorical)
+
+
+def trained(
+    table: Table,
+    metric: str,
+    positive: str,
+    seed: int,
+    command: str = "",
+    facts: RowFacts | None = None,
+) -> tuple[TrainingRun, list[Rival]]:
+    """The model that auctor train fits to a table, measured on a fifth of it, and baselines."""
+    from auctor.cli.train_table import rivals_of
+    from auctor.evaluate.run import train
+    from auctor.fit.prepare import prepare
+    from auctor.linear.table_parameters import TableParameters, model_parameters
+
+    parts = prepare(table, seed=seed, pos_label=positive, facts=facts)
+    asked = TableParameters(metric, random_state=seed)
+    run = train(model_parameters(asked, parts.schema), parts, seed=seed, command=command)
+    run.measure()
+    return run, rivals_of(run)
 
 
 def _read(data: str, reading: ReadOptions) -> tuple[Table, list[str]]:
@@ -226,137 +320,3 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
             bar.update(task, description=name, completed=done, total=total)
 
         yield show
-
-
-def _about(result: Contest, rules: Rules) -> dict[str, Any]:
-    """The settings and the conclusions of a comparison, for JSON."""
-    from auctor.fit.batch import counted_rows
-    from auctor.fit.metric import falling_base
-
-    falls = falling_base(rules.metric) is not None
-    counts = counted_rows(rules.metric, result.n_rows)
-    return {
-        "metric": rules.metric,
-        "lower_is_better": falls,
-        "penalty": rules.penalty,
-        "rows": result.n_rows,
-        "columns": result.n_columns,
-        "positives": result.positives,
-        "folds": rules.folds,
-        "repeats": rules.repeats,
-        "inner_folds": rules.inner_folds,
-        "n_strengths": rules.n_strengths,
-        "standardise": rules.standardise,
-        "seed": rules.seed,
-        "threads": rules.n_threads,
-        "best": result.best,
-        "best_possible": 0.0 if falls else result.best_possible,  # no cost, error or loss
-        "counts": "" if counts is None else str(counts),
-        "test": "corrected resampled t-test, Holm",
-        "recommendation": result.advice,
-    }
-
-
-def show_contest(result: Contest, rules: Rules, positive: str, *, footnotes: bool = True) -> None:
-    """Print the table of models, best first, with footnotes and the recommendation."""
-    from rich import box
-    from rich.table import Table
-
-    out = console()
-    times = f", drawn {rules.repeats} times" if rules.repeats > 1 else ""
-    out.print(
-        f"{result.n_rows:,} rows, {result.n_columns:,} columns, {result.positives:,} positives "
-        f"({positive}); "
-        f"{rules.folds} folds{times}; {rules.penalty} penalty."
-    )
-    out.print()
-    # A column for the metric, for other metrics, and for the comparison with the best model.
-    others = [name for name in OTHERS if name != rules.metric]
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("model", overflow="fold")
-    headings = (
-        rules.metric,
-        *(OTHERS[name] for name in others),
-        "secs",
-        "vs best",
-        "p",
-    )
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    measured = [row for row in result.rows if not row.refused]
-    for row in own_units(sorted(measured, key=lambda row: -row.mean), rules):
-        table.add_row(*_cells(row, others, result.best))
-    out.print(table)
-    out.print()
-    if footnotes:
-        for line in _footnotes(result, rules):
-            out.print(line, markup=False)
-    out.print(result.advice, markup=False)
-
-
-def own_units(rows: Iterable[Row], rules: Rules) -> list[Row]:
-    """The rows of models with values of the metric itself, not of a score to maximise."""
-    from auctor.evaluate.verdict import in_own_units
-    from auctor.fit.metric import falling_base
-
-    return [in_own_units(row, falling_base(rules.metric)) for row in rows]
-
-
-def _cells(row: Row, others: list[str], best: str) -> list[str]:
-    """The cells of a model's row; ``best`` is the name of the best model, "" without a test."""
-    from auctor.evaluate.verdict import model_name
-
-    against = [f"{row.difference:+.4f}", _p_value(row.p_value)] if best else ["", ""]
-    if row.name == best:
-        against = ["best", ""]
-    return [
-        f"{model_name(row)}{'*' if row.stopped_early else ''}{'^' if row.on_edge else ''}",
-        f"{row.mean:.4f} ±{row.deviation:.3f}",
-        *(f"{getattr(row, name):.3f}" for name in others),
-        f"{row.seconds:.2f}",
-        *against,
-    ]
-
-
-def _p_value(value: float) -> str:
-    """A p-value in three digits, or nothing if there is none."""
-    return "" if math.isnan(value) else f"{value:.3f}"
-
-
-def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
-    """Lines below the table: how it was made, and what its marks mean."""
-    from auctor.fit.batch import counted_rows
-    from auctor.fit.metric import falling_base
-
-    yield (
-        "Mean over the test folds ± standard deviation. All models had the same folds, scaling "
-        f"and encoding. Tuned models tried the same {rules.n_strengths} strengths on the same "
-        f"{rules.inner_folds} inner folds by the metric, and more if the last was the best. All "
-        "thresholds follow the same rule, and F1 is at that threshold. Trees have their own "
-        "settings. Seconds are per fold, for tuning and fit, without compiling."
-    )
-    if falling_base(rules.metric) is not None:
-        yield f"Less {rules.metric} is better."
-    # What an integer k in the metric means on a fold, and its best possible value.
-    counts = counted_rows(rules.metric, result.n_rows)
-    if counts is not None:
-        yield str(counts)
-    if "at_k" in rules.metric:
-        yield f"Best possible {rules.metric}: {result.best_possible:.4g}, mean over the test folds."
-    # The marks and columns of the table that occur in it.
-    if result.best:
-        yield (
-            "vs best: difference from the best mean. p: two-sided corrected resampled t-test over "
-            "the folds, with Holm's correction for the number of models."
-        )
-    if any(row.stopped_early for row in result.rows):
-        yield "* In some folds a fit stopped before it reached its tolerance."
-    if any(row.on_edge for row in result.rows):
-        yield (
-            "^ In some folds the metric was still rising at the last strength that was tried. The "
-            "model may be better than it looks here, so it has no p-value."
-        )
-    for row in result.rows:
-        if row.refused:
-            yield f"Left out: {row.library}: {row.name}. {row.refused}"
-    yield ""

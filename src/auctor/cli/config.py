@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperOption
 
 from auctor.core.errors import ParameterError
+from auctor.core.files import check_readable
 
 
 def use_config(ctx: typer.Context, path: Path | None) -> Path | None:
@@ -27,6 +28,7 @@ def use_config(ctx: typer.Context, path: Path | None) -> Path | None:
 
 def load(path: Path) -> dict[str, Any]:
     """The content of a TOML file."""
+    check_readable(path)
     try:
         with open(path, "rb") as file:
             return tomllib.load(file)

@@ -25,6 +25,7 @@ from auctor.cli.options import (
 )
 from auctor.cli.output import echo, echo_json
 from auctor.cli.reading import read_options
+from auctor.cli.reasons import Baseline, Reasons, ReasonTexts, read_texts
 
 if TYPE_CHECKING:
     from auctor.tables.options import ReadOptions
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     "auctor convert big.parquet big.shards --label y",
     "auctor convert model.auctor model.onnx",
     "auctor convert model.auctor model.sql --table customers",
+    "auctor convert model.auctor model.sql --table customers --reasons 4",
 )
 def convert(
     ctx: typer.Context,
@@ -79,6 +81,9 @@ def convert(
     table: Annotated[
         str, typer.Option(help="Name of the table in an SQL query, as it is written after FROM.")
     ] = "rows",
+    reasons: Reasons = None,
+    baseline: Baseline = "mean",
+    reason_texts: ReasonTexts = None,
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
@@ -99,7 +104,9 @@ def convert(
     check_inputs(source)
     check_choice("dtype", dtype, ("float64", "float32"))
     if is_model(source):
-        summary = _export(source, out, dtype, table)
+        texts = {} if reason_texts is None else read_texts(reason_texts)
+        how = {"reasons": reasons or 0, "baseline": baseline, "texts": texts}
+        summary = _export(source, out, dtype, table, how)
     else:
         summary = _rewrite(source, out, read_options(ctx, labelled=not unlabelled), to)
     if as_json:
@@ -158,7 +165,7 @@ def _shards(source: str, out: Path, options: ReadOptions) -> dict[str, Any]:
     }
 
 
-def _export(source: str, out: Path, dtype: str, table: str) -> dict[str, Any]:
+def _export(source: str, out: Path, dtype: str, table: str, how: dict[str, Any]) -> dict[str, Any]:
     """Write a model as ONNX or SQL; returns what was written."""
     from auctor.core.errors import ParameterError
     from auctor.export import to_onnx, to_sql
@@ -178,8 +185,8 @@ def _export(source: str, out: Path, dtype: str, table: str) -> dict[str, Any]:
         "columns": int(model.n_features_in_),
     }
     if out.suffix == ".onnx":
-        to_onnx(model, out, dtype=dtype)
+        to_onnx(model, out, dtype=dtype, **how)
         return summary | {"dtype": dtype}
     schema = None if saved.schema is None else Schema.from_json(saved.schema)
-    to_sql(model, out, table=table, schema=schema)
+    to_sql(model, out, table=table, schema=schema, **how)
     return summary | {"table": table}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,11 +20,12 @@ from auctor.cli.options import (
     ModelPath,
     Seed,
     Unreadable,
+    Weight,
     ZeroBased,
     examples,
 )
 from auctor.cli.output import console, echo_json, say_lost, say_warning
-from auctor.cli.reading import check_order, count_lost, read_options
+from auctor.cli.reading import check_order, count_lost, read_facts, read_options, row_columns
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,6 +43,7 @@ NAMES = {
     "accuracy": "accuracy",
     "balanced_error": "balanced error",
     "log_loss": "log-loss",
+    "calibration_error": "calibration error",
 }
 
 
@@ -59,6 +62,7 @@ def evaluate(
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     unreadable: Unreadable = "warn",
+    weight: Weight = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     config: Config = None,
@@ -74,8 +78,12 @@ def evaluate(
     saved = read_classifier(model)
     schema = schema_for(saved.model.n_features, saved.model.feature_names, saved.schema)
     lost: dict[str, Lost] = {}
-    chunks = stream_rows(data, read_options(ctx).by_schema(schema))
+    reading = read_options(ctx)
+    chunks = stream_rows(data, reading.by_schema(schema))
     rows = score_chunks(saved.model, count_lost(chunks, lost), seed=seed)
+    roles = row_columns({**ctx.params, "metric": saved.model.metric})
+    facts = read_facts(data, roles, reading, 0.0)
+    rows = replace(rows, weight=facts.weight, groups=facts.groups)
     numbers = evaluation(saved.model, rows) | lost_rows(lost)
     say_lost("evaluate", lost, rows.codes.size)
     if seen := seen_warning(saved.notes, data, rows.codes.size):
@@ -88,7 +96,7 @@ def evaluate(
 
 def show(numbers: dict[str, Any]) -> None:
     """Print an evaluation: the rows, the metrics with intervals, and the confusion matrix."""
-    from auctor.cli.output import estimate_text, grid, metric_text
+    from auctor.cli.output import estimate_text, grid, metric_text, weight_text
     from auctor.evaluate.intervals import Estimate
 
     out = console()
@@ -96,6 +104,8 @@ def show(numbers: dict[str, Any]) -> None:
     out.print(f"{numbers['rows']:,} rows ({counts})", markup=False)
     if "positive" in numbers:
         out.print(f"positive class: {numbers['positive']}", markup=False)
+    if weighted := weight_text(numbers):
+        out.print(weighted, markup=False)
     out.print()
     table = grid("metric", "value [95 % interval]", "interval by")
     name, value = metric_text(numbers["metric"], numbers["score"])
@@ -124,7 +134,7 @@ def _confusion(numbers: dict[str, Any]) -> Table:
         counts = [[counts["tn"], counts["fp"]], [counts["fn"], counts["tp"]]]
     table = grid("true class", *(f"predicted {name}" for name in names))
     for name, row in zip(names, counts, strict=True):
-        table.add_row(name, *(f"{count:,}" for count in row))
+        table.add_row(name, *(f"{count:,.10g}" for count in row))
     return table
 
 

@@ -17,14 +17,18 @@ from auctor.cli.options import (
     Delimiter,
     Drop,
     Format,
+    Gap,
+    Group,
     Header,
     Label,
     Threads,
+    Time,
+    Weight,
     ZeroBased,
     examples,
 )
 from auctor.cli.output import column_table, console, echo_json
-from auctor.cli.reading import read_options
+from auctor.cli.reading import read_facts, read_options, row_columns, without_row_columns
 
 if TYPE_CHECKING:
     pass
@@ -52,6 +56,10 @@ def inspect(
         ),
     ] = 20,
     label: Label = None,
+    weight: Weight = None,
+    group: Group = None,
+    time: Time = None,
+    gap: Gap = 0.0,
     format: Format = "auto",
     drop: Drop = None,
     as_category: AsCategory = None,
@@ -78,12 +86,16 @@ def inspect(
         show = _show_model
     else:
         from auctor.evaluate.contents import describe_table
+        from auctor.fit.row_facts import described_rows
         from auctor.tables.read import read_file
 
         # One bucket per column of text: categories are counted, not encoded.
         how = {"categorical": "hash", "buckets": 1, "missing": "zero", "check": True}
         reading = read_options(ctx, labelled=label is not None, **how)
+        roles = row_columns(ctx.params)
+        reading = without_row_columns(reading, roles)
         facts = describe_table(read_file(path, reading), path)
+        facts["rows_by"] = described_rows(read_facts(path, roles, reading, gap))
         show = _show_data
     if as_json:
         echo_json(facts)
@@ -127,6 +139,7 @@ def _model_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     penalty = params.get("penalty")
     lines = [
         ("model", f"{facts['class']}, written by auctor {facts['version']}"),
+        ("kind", _kind_text(facts)),
         ("metric", f"{facts['metric']}, surrogate {facts['surrogate']}"),
         ("penalty", f"{penalty}, strength {_short(facts.get('strength'))}"),
         ("fit", _fit_text(facts)),
@@ -135,6 +148,7 @@ def _model_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("threshold", ", ".join(f"{cut:.6g}" for cut in facts["threshold"] or [])),
         ("probabilities", _probabilities_text(facts)),
         ("columns", f"{facts['n_nonzero']:,} of {facts['n_features']:,} have a nonzero weight"),
+        ("edits", "; ".join(facts["edits"])),
         ("read from", _schema_text(facts["schema"])),
         ("trained on", _data_text(facts["data"], two=len(facts["classes"] or ()) == 2)),
         ("test", _test_text(facts["test"])),
@@ -154,6 +168,12 @@ def _fit_text(facts: dict[str, Any]) -> str:
         f"{kind} {facts['gap']:.3g} after {facts['n_iter']} iterations of {facts['solver']}. "
         f"{facts['status']}"
     )
+
+
+def _kind_text(facts: dict[str, Any]) -> str:
+    """The kind of model, with the scores of all that competed."""
+    scores = ", ".join(f"{name} {mean:.4f}" for name, mean in facts["candidates"].items())
+    return f"{facts['kind'] or ''}" + (f" (held-out scores: {scores})" if scores else "")
 
 
 def _schema_text(schema: dict[str, Any] | None) -> str:
@@ -209,6 +229,8 @@ def _show_data(facts: dict[str, Any], top: int) -> None:
         out.print(
             f"{facts['missing']:,} missing values; auctor train --missing says how to fill them"
         )
+    for name, found in facts["rows_by"].items():
+        out.print(f"{name}: {found}", markup=False)
     shown = facts["summary"][:top]
     if not shown:
         return

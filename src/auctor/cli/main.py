@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
 from auctor.core.errors import AuctorError, ParameterError, speaking
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Libraries of the extra "cli", which the command line needs.
 LIBRARIES = ("typer", "rich")
+#: Seconds after which a dropped interrupt is sent again.
+PAUSE = 0.01
 #: Options of other tools, and those of the same meaning here.
 OTHER_NAMES = {
     "--target": "--label",
@@ -67,27 +71,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AuctorError as error:
         sys.stderr.write(f"auctor: {error}\n")
         return 2
-    with _terminated_as_by_ctrl_c():
+    with _terminated_as_by_ctrl_c() as received:
+        code = 130
         try:
-            return _run(list(sys.argv[1:] if arguments is None else arguments))
+            code = _run(list(sys.argv[1:] if arguments is None else arguments))
         except KeyboardInterrupt:  # before the command began, or after it ended
-            return 130
+            pass
+        except ImportError:
+            # An interrupt while a library loads its compiled part ends as "initialization failed".
+            if not received:
+                raise
+        return 130 if received else code
 
 
 @contextmanager
-def _terminated_as_by_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does: save what there is, and remove temporary files."""
+def _terminated_as_by_ctrl_c() -> Iterator[list[int]]:
+    """Let SIGTERM do what Ctrl-C does: save what there is, and remove temporary files.
+
+    Gives a list of the signals that have come.
+
+    Python drops an interrupt that falls into a destructor or into a callback of an import, with a
+    traceback: it is sent once more.
+    """
     ours = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     )
-    if ours:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    received: list[int] = []
+    if not ours:
+        yield received
+        return
+    hook = sys.unraisablehook
+    waiting: list[threading.Timer] = []
+
+    def again(dropped: sys.UnraisableHookArgs) -> None:
+        """Send the signal a moment later, outside this function."""
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            waiting.append(threading.Timer(PAUSE, os.kill, (os.getpid(), signal.SIGTERM)))
+            waiting[-1].start()
+        else:
+            hook(dropped)
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    sys.unraisablehook = again
+    signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield
+        yield received
     finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for timer in waiting:
+            timer.cancel()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        sys.unraisablehook = hook
 
 
 def _run(arguments: list[str]) -> int:
@@ -133,11 +170,16 @@ def usage_error(error: TyperException, command: str | None) -> str:
     help_page = f"See {_called(command)} --help."
     # No such option; typer has no public class for it.
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
-        meant = _same_meaning(error.option_name, command) or error.possibilities or ()
-        hint = f"Did you mean {' or '.join(sorted(meant))}? " if meant else ""
+        likely = _same_meaning(error.option_name, command) or error.possibilities or ()
+        hint = f"Did you mean {' or '.join(sorted(likely))}? " if likely else ""
         unknown = f"has no option {error.option_name}"
         return str(ParameterError(does=unknown, todo=f"{hint}{help_page}"))
-    text = error.format_message().strip().rstrip(".")
+    text = error.format_message().strip().rstrip(".").replace("Value error, ", "")
+    from auctor.core.checks import meant
+
+    if choice := re.search(r"'([^']*)' is not one of (.*)", text):
+        names = re.findall(r"'([^']*)'", choice[2])
+        text = f"{text}. {meant(choice[1], names)}".rstrip(" .")
     return f"{text}{'' if text.endswith('?') else '.'} {help_page}"
 
 

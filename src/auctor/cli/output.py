@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from auctor.core.types import Array
     from auctor.evaluate.intervals import Estimate
+    from auctor.evaluate.trained_metric import Baseline, TrainedMetric
     from auctor.tables.lost import Lost
     from auctor.tables.schema import Schema
 
@@ -85,10 +86,10 @@ def worded(message: Exception | str, command: str | None) -> str:
 
 
 def as_typed(command: str | None, option: Option) -> str:
-    """An option as a user types it; a parameter without an option is shown as in Python."""
+    """An option as a user types it; of a parameter without an option it says so."""
     known = _parameter(command, OPTION_NAMES.get(option.name, option.name))
     if known is None:
-        return option.in_python()
+        return option.in_python() + ("" if option.bare else " in Python")
     if not isinstance(known, TyperOption):  # an argument, such as DATA
         return known.metavar or str(known.name).upper()
     typed = known.opts[0]
@@ -199,6 +200,18 @@ def estimate_text(value: Estimate | float) -> str:
     return f"{value:.4f}"
 
 
+def weight_text(numbers: Mapping[str, Any]) -> str:
+    """A sentence on the weights of the rows of an evaluation, "" if they have none.
+
+    Examples
+    --------
+    >>> weight_text({"total_weight": 1500.0})
+    'All metrics count rows by their weights, 1,500 in all.'
+    """
+    total = numbers.get("total_weight")
+    return "" if total is None else f"All metrics count rows by their weights, {total:,.6g} in all."
+
+
 def metric_text(metric: str, score: float) -> tuple[str, str]:
     """Name and value of a metric, from its score; errors, costs and losses change sign back.
 
@@ -262,19 +275,20 @@ def show_positive(screen: Console, label: Any) -> None:
 
 def column_table(columns: tuple[Any, ...]) -> Table:
     """Kind, missing values, distinct values and range of each column."""
-    from auctor.reports.text import day_text
+    from auctor.reports.text import short
+    from auctor.tables.dates import day_text
 
     table = grid("column", "kind", "missing", "distinct", "lowest", "highest", "mean", text=2)
     for column in columns:
-        shown = day_text if column.kind == "date" else "{:.4g}".format
+        shown = day_text if column.kind == "date" else short
         numbers = ("" if x is None else shown(x) for x in (column.low, column.high, column.mean))
         distinct = "" if column.distinct is None else f"{column.distinct:,}"
         table.add_row(column.name, column.kind, f"{column.missing:,}", distinct, *numbers)
     return table
 
 
-def show_model(screen: Console, summary: dict[str, Any], reading: Sequence[str] = ()) -> None:
-    """Print the results of training; ``reading`` has the options that ``predict`` needs too."""
+def show_model(screen: Console, summary: dict[str, Any]) -> None:
+    """Print the results of training."""
     test, data = summary["test"], summary["data"]
     kind = "certified gap" if summary["certified"] else "optimality violation"
     rows = {
@@ -283,18 +297,53 @@ def show_model(screen: Console, summary: dict[str, Any], reading: Sequence[str] 
         **({"PRBEP": estimate_text(test["prbep"])} if "prbep" in test else {}),
         "F1": estimate_text(test["f1"]),
         "accuracy": estimate_text(test["accuracy"]),
+        **(
+            {"calibration error": estimate_text(test["calibration_error"])}
+            if "calibration_error" in test
+            else {}
+        ),
         kind: f"{summary['gap']:.2e} ({summary['status']})",
         "strength": f"{summary['strength']:.4g}",
         "surrogate": summary["surrogate"],
         "columns in the model": f"{summary['n_nonzero']:,} of {data['n_columns']:,}",
         "seconds": f"{summary['seconds']:.2f}",
     }
+    weighted = weight_text(test)
+    for text in (summary["chosen"], summary["split"], weighted, summary["savings"]):
+        if text:
+            screen.print(text, markup=False)
+    screen.print()
     where = "held-out" if summary["held_out"] else "training"
     table = grid(f"on {data['test_rows']:,} {where} rows", "value [95 % interval]")
     for name, value in rows.items():
         table.add_row(name, value)
     screen.print(table, markup=False)
     screen.print()
+
+
+def show_baselines(
+    screen: Console, trained: TrainedMetric, baselines: Sequence[Baseline], kind: str
+) -> None:
+    """Print the metric of other models on the same rows, and what to do where one is ahead."""
+    values = {one.name: one for one in baselines if one.ahead is not None}
+    shown = ", ".join(f"{name} {one.value:.4f}" for name, one in values.items())
+    screen.print(f"{trained.metric} of other models on these rows: {shown}", markup=False)
+    for one in baselines:
+        if one.ahead is None or "trained on" in one.note:
+            screen.print(f"{one.name}: {one.note}", markup=False)
+    for name, one in values.items():
+        if one.ahead is not None and one.ahead.high < 0.0:
+            todo = "try --model additive" if kind == "linear" else "see auctor compare"
+            screen.print(
+                f"{name} reach {one.value:.4f} on these rows, this model "
+                f"{trained.test.value:.4f}: {todo}.",
+                markup=False,
+            )
+    screen.print()
+
+
+def show_files(screen: Console, summary: dict[str, Any], reading: Sequence[str] = ()) -> None:
+    """Print where the files are; ``reading`` has the options that ``predict`` needs too."""
     for what in ("model", "report"):
         if summary[what] is not None:
             screen.print(f"{what.capitalize()}: {summary[what]}", markup=False, soft_wrap=True)

@@ -29,6 +29,7 @@ PLAIN_PARAMETERS = (
     "max_iter",
     "max_seconds",
     "calibrate",
+    "prior",
     "pos_label",
     "n_threads",
     "random_state",
@@ -51,10 +52,12 @@ def table_parameters(options: Mapping[str, Any], reading: ReadOptions) -> TableP
     from auctor.solvers.registry import SOLVERS
 
     params = {name: options[OPTION_NAMES.get(name, name)] for name in PLAIN_PARAMETERS}
+    if options["standardise"] is not None:
+        params["standardise"] = options["standardise"]
     params["monotone"] = directions(options["monotone"])
     params["fit_intercept"] = not options["no_intercept"]
     resolve_metric(params["metric"], params["surrogate"])
-    if params["model"] == "linear":
+    if params["model"] != "additive":
         resolve_penalty(params["penalty"], 1.0, params["l1_ratio"])
     known("solver", params["solver"], {"auto": None, **SOLVERS})
     table = TableParameters(
@@ -98,10 +101,7 @@ def class_weights(text: str | None) -> str | dict[str, float] | None:
                 "{option} to be balanced or LABEL=WEIGHT,...",
                 got=repr(text),
                 todo="Write, for example, {option2}.",
-                option=(
-                    "class_weight",
-                    Option("class_weight", "yes=10,no=1"),
-                ),
+                option=("class_weight", Option("class_weight", "yes=10,no=1")),
             )
     return weights
 

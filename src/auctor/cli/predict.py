@@ -27,6 +27,7 @@ from auctor.cli.options import (
 )
 from auctor.cli.output import echo_json, say, say_lost
 from auctor.cli.reading import check_order, count_lost, read_options, read_text
+from auctor.cli.reasons import Baseline, ReasonJob, Reasons, ReasonTexts, reason_job
 from auctor.core.markup import printable
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ ENDINGS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"
 
 @examples(
     "auctor predict model.auctor june.csv --keep id --proba --out scores.csv",
+    "auctor predict model.auctor june.csv --keep id --top 100 --per day --out todo.csv",
     "auctor predict model.auctor rows.svm.gz --scores --out scores.npy",
+    "auctor predict model.auctor june.csv --keep id --reasons 4 --out reasons.csv",
     "zcat rows.svm.gz | auctor predict model.auctor - --labels --out -",
 )
 def predict(
@@ -75,6 +78,25 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Write a column top: 1 for this number of rows with the highest scores, else 0. "
+            "Of equal scores the row that comes first is taken.",
+            show_default=False,
+        ),
+    ] = None,
+    per: Annotated[
+        str | None,
+        typer.Option(
+            help="With --top: a column of DATA, such as a day; that number for each value.",
+            show_default=False,
+        ),
+    ] = None,
+    reasons: Reasons = None,
+    baseline: Baseline = "mean",
+    reason_texts: ReasonTexts = None,
     label: Label = None,
     format: Format = "auto",
     zero_based: ZeroBased = "auto",
@@ -98,7 +120,7 @@ def predict(
 
     check_order("predict", model, data)
     kind = _kind(out)
-    check_outputs([out], [model, data, config])
+    check_outputs([out], [model, data, config, reason_texts])
     if as_json and out == "-":
         raise ParameterError(
             "{option} FILE with {option2}",
@@ -110,10 +132,19 @@ def predict(
     wanted = _wanted(
         fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
+    why = reason_job(reasons, baseline, reason_texts, fitted, kind)
     reading = read_options(ctx)
     columns, positive = column_names(fitted, wanted), _positive(fitted)
+    columns += [] if why is None else why.columns
     lost: dict[str, Lost] = {}
-    rows = _CountedRows(predictions(fitted, data, reading, wanted, lost))
+    rows = _CountedRows(predictions(fitted, data, reading, wanted, lost, why))
+    if per is not None and top is None:
+        raise ParameterError("`top=` with `per`; got none. Pass both.")
+    if top is not None:
+        days = None if per is None else _kept(data, reading, [per], columns)[per]
+        chunks = list(predictions(fitted, data, reading, ("scores",), {}, None))
+        rows = _CountedRows(_side_by_side(_top(chunks, top, days, columns), iter(rows)))
+        columns = ["top", *columns]
     if keep:
         kept = _kept(data, reading, keep, columns)
         rows = _CountedRows(_side_by_side(kept, iter(rows)))
@@ -141,6 +172,7 @@ def predictions(
     reading: ReadOptions,
     wanted: tuple[str, ...],
     lost: dict[str, Lost] | None = None,
+    why: ReasonJob | None = None,
 ) -> Iterator[list[Array]]:
     """For each chunk of a file, the columns to write: scores, labels, probabilities.
 
@@ -154,6 +186,8 @@ def predictions(
         Keys of `METHODS`.
     lost : dict, optional
         Counts, by column, of the values that the model cannot use; updated in place.
+    why : ReasonJob, optional
+        Which reasons to add.
     """
     import numpy as np
 
@@ -169,7 +203,7 @@ def predictions(
             if getattr(model, "binary", False):
                 values = _of_positive(model, what, values)
             columns += list(np.atleast_2d(values.T))  # (n,) is one column, (n, classes) several
-        yield columns
+        yield columns if why is None else columns + why.arrays(model, chunk.matrix)
 
 
 def _kept(
@@ -186,6 +220,28 @@ def _kept(
             todo="Rename it in the file.",
         )
     return read_text(data, keep, reading)
+
+
+def _top(
+    chunks: list[list[Array]], k: int, groups: list[str] | None, columns: list[str]
+) -> dict[str, list[str]]:
+    """A column of text: 1 for the k highest scores of each group, else 0."""
+    import numpy as np
+
+    from auctor.core.errors import DataError, ParameterError
+    from auctor.metrics import top_rows
+
+    if len(chunks[0]) != 1 or columns[0] == "prediction":
+        raise ParameterError("a classifier of two classes for `top`; got another. Drop `top`.")
+    scores = np.concatenate([columns[0] for columns in chunks])
+    days = None if groups is None else np.array(groups)
+    largest = scores.size if days is None else int(np.unique(days, return_counts=True)[1].max())
+    if k > largest:
+        raise DataError(
+            f"a `top` of at most {largest}, the rows to choose from; got {k}. Pass less."
+        )
+    chosen = top_rows(scores, k, groups=days)
+    return {"top": [str(int(one)) for one in chosen.tolist()]}
 
 
 def _side_by_side(
@@ -215,11 +271,9 @@ def column_names(model: Predictor, wanted: tuple[str, ...]) -> list[str]:
     names = []
     classes = getattr(model, "classes", None)
     for what in wanted:
-        single = {
-            "scores": "score",
-            "probabilities": "probability",
-            "labels": "predicted",
-        }.get(what, what[:-1])
+        single = {"scores": "score", "probabilities": "probability", "labels": "predicted"}.get(
+            what, what[:-1]
+        )
         if what in ("scores", "probabilities") and classes is not None and classes.size > 2:
             names += [f"{single}_{name}" for name in classes.tolist()]
         else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import typer
 from auctor.cli.parameters import date_patterns
 
 if TYPE_CHECKING:
+    from auctor.fit.row_facts import RowFacts
     from auctor.tables import Chunk
     from auctor.tables.lost import Lost
     from auctor.tables.options import ReadOptions
@@ -32,7 +33,7 @@ def read_options(ctx: typer.Context, **other: Any) -> ReadOptions:
     known = {one.name for one in fields(ReadOptions)}
     values = {name: value for name, value in ctx.params.items() if name in known}
     values["n_threads"] = ctx.params.get("threads")
-    for name in ("drop", "as_category", "as_number"):  # repeatable options are lists
+    for name in ("drop", "as_category", "as_words", "as_number"):  # repeatable options are lists
         values[name] = tuple(values.get(name) or ())
     for name in ("zero_based", "header"):
         values[name] = yes_no(name, values.get(name, "auto"))
@@ -52,6 +53,37 @@ def options_for_new_rows(options: ReadOptions) -> list[str]:
         if (value := getattr(options, name)) != getattr(usual, name)
         for word in (f"--{name}", shown.get(value, str(value)))
     ]
+
+
+def row_columns(options: Mapping[str, Any]) -> dict[str, str | None]:
+    """Columns that say something about rows, by what they say; costs may be numbers."""
+    from auctor.fit.metric import METRICS, second_entry
+
+    found = {name: options.get(name) for name in ("weight", "group", "time", "cost_fp", "cost_fn")}
+    metric = str(options.get("metric", ""))
+    known = METRICS.get(metric.partition("(")[0].strip())
+    per = second_entry(metric, "per")[1] if known is not None and known.second == "per" else None
+    return {**found, "per": per}
+
+
+def without_row_columns(reading: ReadOptions, roles: Mapping[str, str | None]) -> ReadOptions:
+    """How to read the columns of the model: without weights, groups and times."""
+    aside = [roles.get(role) for role in ("weight", "group", "time", "per")]
+    names = [reading.drop] if isinstance(reading.drop, str) else list(reading.drop)
+    return replace(reading, drop=(*names, *dict.fromkeys(name for name in aside if name)))
+
+
+def read_facts(
+    path: str, roles: Mapping[str, str | None], reading: ReadOptions, gap: float
+) -> RowFacts:
+    """Weights, groups, times and costs of the rows of a file."""
+    from auctor.fit.row_facts import facts_of_columns, is_number
+
+    costs = [name for role in ("cost_fp", "cost_fn") if (name := roles.get(role))]
+    aside = [name for role in ("weight", "group", "time", "per") if (name := roles.get(role))]
+    wanted = [*aside, *(name for name in costs if not is_number(name))]
+    words = read_text(path, wanted, reading) if wanted else {}
+    return facts_of_columns(roles, words, gap)
 
 
 def read_text(path: str, columns: Iterable[str], options: ReadOptions) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,12 +24,17 @@ from auctor.cli.options import (
     Slices,
     Threads,
     Unreadable,
+    Weight,
     ZeroBased,
     command_line,
     examples,
 )
 from auctor.cli.output import as_typed, echo, echo_json, say_lost, say_warning
-from auctor.cli.reading import check_order, read_options, read_text
+from auctor.cli.reading import check_order, read_facts, read_options, read_text, row_columns
+
+if TYPE_CHECKING:
+    from auctor.saved.report import LabelledRows
+    from auctor.tables.options import ReadOptions
 
 
 @examples(
@@ -85,6 +90,7 @@ def report(
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     unreadable: Unreadable = "warn",
+    weight: Weight = None,
     threads: Threads = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -110,13 +116,21 @@ def report(
     check_order("report", model, data)
     saved = read_classifier(model)
     reading = read_options(ctx)
-    rows = labelled_rows(saved, data, reading, seed=seed)
+    roles = row_columns({"weight": weight, "metric": saved.model.metric})
+
+    def scored(path: str, reading: ReadOptions) -> LabelledRows:
+        facts = read_facts(path, roles, reading, 0.0)
+        rows = labelled_rows(saved, path, reading, seed=seed)
+        known = replace(rows.scored, weight=facts.weight, groups=facts.groups)
+        return rows._replace(scored=known)
+
+    rows = scored(data, reading)
     count = rows.scored.codes.size
     say_lost("report", rows.table.lost, count)
     slices = read_text(data, slice, reading) if slice else {}
     known = None
     if train is not None:  # the training file may have another format
-        known = labelled_rows(saved, train, replace(reading, format="auto"), seed=seed)
+        known = scored(train, replace(reading, format="auto"))
     info = report_of(
         saved,
         rows,

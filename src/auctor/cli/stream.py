@@ -33,15 +33,10 @@ from auctor.cli.options import (
 from auctor.cli.output import INTERRUPTED, echo_json, say_lost
 from auctor.cli.parameters import settings
 from auctor.cli.reading import read_options
-from auctor.cli.stream_output import (
-    print_summary,
-    say_interrupted,
-    summarise,
-    write_model,
-)
+from auctor.cli.stream_output import print_summary, say_interrupted, summarise, write_model
 
 if TYPE_CHECKING:
-    from auctor.streaming.estimator import OnlineClassifier
+    from auctor.streaming.estimators.online import OnlineClassifier
     from auctor.streaming.run import StreamProgress
     from auctor.tables import Chunk
 
@@ -74,8 +69,7 @@ def stream(
         ),
     ] = "streaming",
     strength: Annotated[
-        float | None,
-        typer.Option(help="Strength of the penalty; by default that of the learner."),
+        float | None, typer.Option(help="Strength of the penalty; by default that of the learner.")
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -91,8 +85,7 @@ def stream(
     format: Format = "auto",
     label: Label = None,
     sample_rows: Annotated[
-        int,
-        typer.Option(min=1, help="Number of first rows that decide the kinds of the columns."),
+        int, typer.Option(min=1, help="Number of first rows that decide the kinds of the columns.")
     ] = SAMPLE_ROWS,
     categorical: Categorical = "auto",
     buckets: Buckets = 1024,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from auctor.cli.output import echo, say
 
 if TYPE_CHECKING:
-    from auctor.streaming.estimator import OnlineClassifier
+    from auctor.streaming.estimators.online import OnlineClassifier
     from auctor.streaming.run import StreamProgress
     from auctor.tables.schema import Schema
 
@@ -53,11 +53,7 @@ def summarise(
 
 
 def write_model(
-    out: Path,
-    model: OnlineClassifier,
-    summary: dict[str, Any],
-    schema: Schema,
-    command: str,
+    out: Path, model: OnlineClassifier, summary: dict[str, Any], schema: Schema, command: str
 ) -> None:
     """Write the model, or only its weights: as JSON, or as arrays with the rest in ``meta``."""
     import io

@@ -12,6 +12,7 @@ from auctor.cli.options import (
     AsCategory,
     AsJson,
     AsNumber,
+    AsWords,
     Baselines,
     Bins,
     Buckets,
@@ -19,6 +20,8 @@ from auctor.cli.options import (
     Categorical,
     ClassWeight,
     Config,
+    CostFn,
+    CostFp,
     DataPath,
     Date,
     Decimal,
@@ -26,6 +29,8 @@ from auctor.cli.options import (
     Drop,
     Folds,
     Format,
+    Gap,
+    Group,
     Header,
     Interactions,
     L1Ratio,
@@ -42,6 +47,7 @@ from auctor.cli.options import (
     Out,
     Penalty,
     Positive,
+    Prior,
     Quiet,
     ReportFile,
     Rule,
@@ -55,15 +61,24 @@ from auctor.cli.options import (
     TestSize,
     Threads,
     Threshold,
+    Time,
     Tol,
     Verbose,
+    Weight,
     ZeroBased,
     command_line,
     examples,
 )
-from auctor.cli.output import INTERRUPTED, console, echo_json, show_model
+from auctor.cli.output import (
+    INTERRUPTED,
+    console,
+    echo_json,
+    show_baselines,
+    show_files,
+    show_model,
+)
 from auctor.cli.parameters import table_parameters
-from auctor.cli.reading import options_for_new_rows, read_options
+from auctor.cli.reading import options_for_new_rows, read_options, row_columns, without_row_columns
 from auctor.cli.train_shards import (
     CheckpointFile,
     Memory,
@@ -85,13 +100,14 @@ from auctor.core.files import check_destination
     "sigmoid",
     "auctor train big.shards --metric auc --memory 2GB --checkpoint run.ckpt",
     "auctor train loans.csv --label late --model additive --monotone income=-1 --report loans.html",
+    "auctor train claims.csv --label fraud --time filed --gap 30 --group customer",
     "auctor train --config auctor.toml",
 )
 def train(
     ctx: typer.Context,
     data: DataPath,
     metric: Metric = "auc",
-    model: ModelKind = "linear",
+    model: ModelKind = "auto",
     surrogate: Surrogate = "auto",
     penalty: Penalty = "l2",
     l1_ratio: L1Ratio = None,
@@ -107,6 +123,13 @@ def train(
     class_weight: ClassWeight = None,
     positive: Positive = None,
     calibrate: Calibrate = None,
+    prior: Prior = None,
+    weight: Weight = None,
+    group: Group = None,
+    time: Time = None,
+    gap: Gap = 0.0,
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
     no_intercept: NoIntercept = False,
     standardise: Standardise = None,
     bins: Bins = None,
@@ -122,6 +145,7 @@ def train(
     missing: Missing = "auto",
     drop: Drop = None,
     as_category: AsCategory = None,
+    as_words: AsWords = None,
     as_number: AsNumber = None,
     date: Date = None,
     decimal: Decimal = ".",
@@ -152,26 +176,33 @@ def train(
     check_outputs([out, report, checkpoint], [data, test, config])
     check_page(report)
     check_other(data, test)
-    reading = read_options(ctx)
+    roles = row_columns(ctx.params)
+    if group is None and time is None:
+        roles["group"] = roles["per"]  # k rows of a group are k of all its rows: it stays whole
+    reading = without_row_columns(read_options(ctx), roles)
     table = table_parameters(ctx.params, reading)
     command, slices = command_line(ctx), tuple(slice or ())
     if is_shards(data):
         others = {"test": test, "report": report, "slice": slice}
-        refuse_others({**others, "model": model if model != "linear" else None})
+        others |= {name: column for name, column in roles.items() if name != "per"}
+        refuse_others(others)
         shards = ShardJob(data, memory, checkpoint, positive, standardise, out, command,
                           as_json, quiet)  # fmt: skip
         return train_on_shards(shards, table)
     refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
     found = table.read_options()
     reading = replace(reading, missing=found.missing, categorical=found.categorical, check=True)
-    job = TableJob(data, reading, test, test_size, positive, standardise, seed, out, report,
-                   command, slices, baselines)  # fmt: skip
+    job = TableJob(data, reading, test, test_size, positive, seed, out, report,
+                   command, slices, baselines, roles, gap)  # fmt: skip
     screen = None if as_json or quiet else console()
-    run, measured = train_table(job, table, screen, verbose=verbose, quiet=quiet)
+    run, measured, rivals = train_table(job, table, screen, verbose=verbose, quiet=quiet)
     summary = run.summary(measured) | {"asked": metric, "model": out, "report": report}
     if as_json:
         echo_json(summary)
     elif screen is not None:
-        show_model(screen, summary, options_for_new_rows(reading))
+        show_model(screen, summary)
+        if rivals:
+            show_baselines(screen, *run.against(rivals), str(run.model.kind))
+        show_files(screen, summary, options_for_new_rows(reading))
     if run.interrupted:
         raise typer.Exit(INTERRUPTED)

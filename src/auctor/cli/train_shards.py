@@ -119,9 +119,10 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
     from auctor.saved.store import save_fitted
 
     refuse_others({"calibrate": table.calibrate})
-    data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD))
+    curves = table.model == "additive"  # which may have missing values
+    data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD), check=not curves)
     params = shard_parameters(table, data, positive=job.positive, scale=job.standardise)
-    if table.strength == "auto":
+    if table.strength == "auto" and not curves:
         say(
             f"strength {params.strength:g} is used: choosing it would take many passes over the "
             "shards. Set another with --strength."
@@ -168,7 +169,7 @@ def _summary(
         "certified": solution.certified,
         "status": solution.status.name.lower(),
         "solver": solution.solver,
-        "strength": fitted.params.strength,
+        "strength": fitted.params.strength if fitted.search is None else fitted.strength,
         "passes": solution.passes,
         "n_iter": solution.n_iter,
         "n_nonzero": model.n_used,

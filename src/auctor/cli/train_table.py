@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from auctor.cli.output import INTERRUPTED, say, show_data, show_positive, worded
-from auctor.cli.reading import read_text
+from auctor.cli.reading import read_facts, read_text
 from auctor.core.files import write_text
 
 if TYPE_CHECKING:
@@ -32,18 +33,19 @@ class TableJob(NamedTuple):
     test: str | None
     test_size: float
     positive: str | None
-    standardise: bool | None
     seed: int
     out: Path
     report: Path | None
     command: str
     slices: tuple[str, ...]
     baselines: bool
+    roles: Mapping[str, str | None] = MappingProxyType({})
+    gap: float = 0.0
 
 
 def train_table(
     job: TableJob, table: TableParameters, screen: Console | None, *, verbose: bool, quiet: bool
-) -> tuple[TrainingRun, dict[str, Any]]:
+) -> tuple[TrainingRun, dict[str, Any], list[Rival]]:
     """Read, fit, measure and write.
 
     Parameters
@@ -61,6 +63,8 @@ def train_table(
         The fitted model and how it was found.
     measured : dict
         Its metrics on the held-out rows.
+    rivals : list of Rival
+        Other models with their scores of these rows.
     """
     from auctor.evaluate.progress import Progress
     from auctor.kernels.runtime.compiled import report_compilation
@@ -73,7 +77,7 @@ def train_table(
 
 def _train(
     job: TableJob, table: TableParameters, screen: Console | None, progress: Progress
-) -> tuple[TrainingRun, dict[str, Any]]:
+) -> tuple[TrainingRun, dict[str, Any], list[Rival]]:
     """Do the work of `train_table` with a given line of progress."""
     from auctor.evaluate.run import train as fit_model
     from auctor.linear.table_parameters import model_parameters
@@ -89,24 +93,24 @@ def _train(
         run = fit_model(
             model_parameters(table, parts.schema),
             parts,
-            scale=job.standardise,
             progress=progress,
             seed=job.seed,
             command=job.command,
             word=_in_cli_words,
             warned=warned,
         )
+        # The model comes first: what follows may take long, and fail.
+        _save(job, table, run, None)
+        saved = True
         progress.stage("measuring")
-        measured = page = None
-        try:
-            measured = run.measure()
-            if job.report is not None:
-                page = page_of(run, job.data, slices, compared=job.baselines)
-        finally:  # the model is saved even if measuring it fails or is interrupted
-            _save(job, table, run, measured)
-            saved = True
-        if job.report is not None and page is not None:
-            write_text(job.report, page)
+        measured = run.measure()
+        _save(job, table, run, measured)
+        rivals = []
+        wanted = job.baselines and run.parts.held_out and run.model.binary and not run.interrupted
+        if wanted and (screen is not None or job.report is not None):
+            rivals = rivals_of(run)
+        if job.report is not None:
+            write_text(job.report, page_of(run, job.data, slices, rivals))
     except KeyboardInterrupt:
         progress.close()
         kept = f"the model is saved in {job.out}" if saved else "nothing was written"
@@ -117,7 +121,7 @@ def _train(
     if run.interrupted:
         say(f"interrupted; the best model so far is saved in {job.out}: {run.described()}.")
     _print_warnings(run.warnings[n_printed:])  # those of the fit; the earlier ones are printed
-    return run, measured
+    return run, measured, rivals
 
 
 def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
@@ -129,6 +133,10 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
 
     warned: list[Warning] = []
     with gathered(warned):
+        facts, test_facts = (
+            read_facts(path, job.roles, job.reading, job.gap) if path is not None else None
+            for path in (job.data, job.test)
+        )
         progress.stage(f"reading {job.data}")
         table = read_file(job.data, job.reading)
         progress.close()
@@ -145,13 +153,9 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
             progress.close()
             warned += lost_warnings(test.lost, test.matrix.shape[0])
         parts = prepare(
-            table,
-            test,
-            share=job.test_size,
-            seed=job.seed,
-            pos_label=job.positive,
-            source=job.data,
-        )
+            table, test, share=job.test_size, seed=job.seed, pos_label=job.positive,
+            source=job.data, facts=facts, test_facts=test_facts,
+        )  # fmt: skip
         if screen is not None and parts.pos_label is not None:
             show_positive(screen, parts.pos_label)
     return parts, list({str(one): one for one in warned}.values())
@@ -195,7 +199,7 @@ def _save(
         return
     # The run has translated labels from text to the file's type, and an interrupted run has no
     # calibration: the saved classifier gets the parameters that its model was fitted with.
-    changed = ("class_weight", "pos_label", "calibrate", "standardise")
+    changed = ("class_weight", "pos_label", "calibrate")
     table = replace(table, **{name: getattr(fitted.params, name) for name in changed})
     save_fitted(fitted, job.out, schema=schema, table=table, notes=notes)
 
@@ -219,7 +223,9 @@ def slice_columns(
     return read_text(source, slices, reading) if slices else {}
 
 
-def page_of(run: TrainingRun, data: str, columns: dict[str, list[str]], *, compared: bool) -> str:
+def page_of(
+    run: TrainingRun, data: str, columns: dict[str, list[str]], rivals: Sequence[Rival]
+) -> str:
     """The report of a run as HTML.
 
     Parameters
@@ -229,12 +235,11 @@ def page_of(run: TrainingRun, data: str, columns: dict[str, list[str]], *, compa
         Name of the data in the report.
     columns : dict
         Columns to show metrics by, as text, for every row of the file that is measured on.
-    compared : bool
-        Whether to train baselines on the same rows and show them.
+    rivals : sequence of Rival
+        Baselines to show.
     """
     from auctor.reports.html.page import render
 
-    rivals = rivals_of(run) if compared and run.parts.held_out else []
     rows = run.parts.test_rows  # those held out; None if all rows of a file are measured on
     slices = {
         name: column if rows is None else [column[k] for k in rows.tolist()]

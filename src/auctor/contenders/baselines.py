@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,8 @@ from auctor.data.matrices import is_dense
 from auctor.data.preparation import column_scaling
 from auctor.evaluate.contest import Contender, Rules, make_tuning_rows
 from auctor.evaluate.trained_metric import Rival
-from auctor.evaluate.verdict import TREES
+from auctor.evaluate.verdict import CONSTANT, TREES
+from auctor.fit.folds import stratified_folds
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel
 
@@ -28,6 +31,12 @@ from auctor.fit.model import LinearModel
 PENALTIES = ("l2", "l1", "elastic_net")
 #: Columns beyond which a report has no boosted trees, whose time grows with the columns.
 MOST_TREE_COLUMNS = 500
+#: Training rows of a baseline, at most: a share of those of every class.
+MOST_ROWS = 20_000
+#: Seconds after which no further baseline is trained.
+SECONDS = 20.0
+#: Rows that a baseline scores at a time.
+BLOCK = 20_000
 #: A short description of each baseline.
 NOTES = {
     "constant score": "the same for every row",
@@ -58,7 +67,7 @@ def baselines(
 ) -> list[Rival]:
     """Scores of the test rows by a constant, by logistic regression and by boosted trees.
 
-    All are trained on the same rows as the model, with columns standardised and the threshold
+    All are trained on the same rows as the model, at most `MOST_ROWS`, standardised, the threshold
     picked by the rule of the model's metric, as in `auctor compare`. Missing numbers, which an
     additive model accepts, are replaced by the mean of their column. With more than 500 columns
     trees are left out, and the report says so.
@@ -97,30 +106,49 @@ def baselines(
         n_threads=params.get("n_threads"),
         seed=seed,
     )
-    if isinstance(model, AdditiveModel):  # it accepts categories and missing numbers
-        train, test = model.bins.expanded(train), model.bins.expanded(test)
-        fill = SimpleImputer(keep_empty_features=True).fit(train)
-        train, test = fill.transform(train), fill.transform(test)
-    train, test = as_matrix(train), as_matrix(test)
-    # The part with its folds and strengths is made once, on first use, for all baselines.
+    begin, total, note = time.perf_counter(), hit.size, ""
+    count = math.ceil(total / MOST_ROWS)
+    if count > 1:
+        rows = next(stratified_folds(hit.astype(np.int64), count, seed))[1]
+        train, hit = train[rows], hit[rows]
+        note = f"; trained on {rows.size:,} of {total:,} rows"
+    blocks = _blocks(model, train, test)
+    train = as_matrix(next(blocks))
     scaling = column_scaling(train, centre=is_dense(train))
-    part, held = None, scaling.apply(test)
+    # The part with its folds and strengths is made once, on first use, for all baselines.
+    part, held = None, [scaling.apply(as_matrix(block)) for block in blocks]
     rivals = []
     for name, contender in baseline_contenders().items():
         if contender.kind == TREES and train.shape[1] > MOST_TREE_COLUMNS:
             needed = f"left out: {train.shape[1]:,} columns would take long; see auctor compare"
             rivals.append(Rival(name, None, needed))
             continue
+        if time.perf_counter() - begin > SECONDS:
+            rivals.append(Rival(name, None, f"left out: the others took {SECONDS:.0f} seconds"))
+            continue
         on_stage(f"training {name} to compare with")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 part = part or make_tuning_rows(scaling.apply(train), hit, rules)
-                scores = contender.fit(part, rules).scores(held)
-            rivals.append(Rival(name, scores, NOTES[name]))
+                fitted = contender.fit(part, rules)
+                scores = np.concatenate([fitted.scores(block) for block in held])
+            rivals.append(Rival(name, scores, NOTES[name] + note, contender.kind))
         except (AuctorError, ValueError) as error:  # the report shows the reason instead of scores
             rivals.append(Rival(name, None, " ".join(str(error).split())))
     return rivals
+
+
+def _blocks(model: LinearModel, train: Any, test: Any) -> Iterator[Any]:
+    """The training rows, then the test rows in blocks, as columns of numbers without gaps."""
+    parts = [test[at : at + BLOCK] for at in range(0, test.shape[0], BLOCK)]
+    if not isinstance(model, AdditiveModel):
+        yield from (train, *parts)
+        return
+    fill = SimpleImputer(keep_empty_features=True)
+    yield fill.fit_transform(model.bins.expanded(train, train)[0])
+    for part in parts:
+        yield fill.transform(model.bins.expanded(train, part)[1])
 
 
 def untrained(metric: Any, hit: Array, needed: str) -> list[Rival]:
@@ -147,6 +175,6 @@ def untrained(metric: Any, hit: Array, needed: str) -> list[Rival]:
     scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))
     best = max(scores, key=lambda score: measure.measure(hit, np.full(hit.size, score), None))
     return [
-        Rival("constant score", np.full(hit.size, best), NOTES["constant score"]),
+        Rival("constant score", np.full(hit.size, best), NOTES["constant score"], CONSTANT),
         *(Rival(name, None, needed) for name in NOTES if name != "constant score"),
     ]

@@ -21,7 +21,9 @@ def _fit_constant(part: TuningRows, rules: Rules) -> TunedContender:
 
     For metrics of log-odds the score is the log-odds of the share of positives.
     """
-    share = float(np.mean(part.hits))
+    share = float(np.average(part.hits, weights=part.weight))
     score = math.log(share / (1.0 - share)) if rules.objective.by_level else 0.0
-    cut = unweighted_threshold(rules.objective, part.hits, np.full(part.hits.size, score))
+    cut = unweighted_threshold(
+        rules.objective, part.hits, np.full(part.hits.size, score), part.weight
+    )
     return TunedContender(lambda X: np.full(X.shape[0], score - cut))

@@ -44,8 +44,9 @@ def linear_contenders(penalty: str) -> list[Contender]:
 def _fit_untuned(part: TuningRows, rules: Rules) -> TunedContender:
     """Default logistic regression, C = 1, with the threshold of the metric if it has one."""
     n = part.hits.size
-    model = logistic(None, 1.0 / n, n, rules).fit(part.matrix, part.hits)
-    cut = unweighted_threshold(rules.objective, part.hits, model.decision_function(part.matrix))
+    model = logistic(None, 1.0 / n, n, rules).fit(part.matrix, part.hits, part.weight)
+    scores = model.decision_function(part.matrix)
+    cut = unweighted_threshold(rules.objective, part.hits, scores, part.weight)
     return TunedContender(lambda X: np.asarray(model.decision_function(X) - cut))
 
 
@@ -95,18 +96,21 @@ def _fit_tuned(make: Maker, part: TuningRows, rules: Rules) -> TunedContender:
         for row, (train, test) in zip(scores, part.inner, strict=True):
             X, y = part.matrix[train], part.hits[train]
             held, truth = part.matrix[test], part.hits[test]
+            mass, counted = part.weight_of(train), part.weight_of(test)
             model = make(1.0, y.size, rules)
             for k, strength in enumerate(strengths):
                 # One object for all strengths, so that models with warm_start can use it.
                 model.set_params(**_strength_of(make(float(strength), y.size, rules)))
-                model.fit(X, y)
-                cut = unweighted_threshold(metric, y, model.decision_function(X))
-                row[k] = metric.measure(truth, model.decision_function(held) - cut, None)
+                model.fit(X, y, sample_weight=mass)
+                cut = unweighted_threshold(metric, y, model.decision_function(X), mass)
+                row[k] = metric.measure(truth, model.decision_function(held) - cut, counted)
         return np.asarray(scores.mean(axis=0))
 
     strength, on_edge = tuned(part.strengths, judge)
-    final = make(strength, part.hits.size, rules).fit(part.matrix, part.hits)
-    cut = unweighted_threshold(metric, part.hits, final.decision_function(part.matrix))
+    final = make(strength, part.hits.size, rules)
+    final.fit(part.matrix, part.hits, sample_weight=part.weight)
+    fitted = final.decision_function(part.matrix)
+    cut = unweighted_threshold(metric, part.hits, fitted, part.weight)
     return TunedContender(lambda X: np.asarray(final.decision_function(X) - cut), strength, on_edge)
 
 

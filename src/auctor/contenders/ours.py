@@ -12,8 +12,8 @@ from auctor.evaluate.contest import OURS, Contender, Rules, TunedContender, Tuni
 from auctor.fit.metric import ALIASES, METRICS, Goal, parse, resolve_metric
 from auctor.fit.registry import known
 from auctor.fit.threshold import unweighted_cut
-from auctor.linear.classifier import MetricClassifier
-from auctor.linear.search import MetricClassifierCV
+from auctor.linear.estimators.classifier import MetricClassifier
+from auctor.linear.estimators.search import MetricClassifierCV
 from auctor.solvers.registry import SOLVERS
 
 
@@ -62,7 +62,7 @@ def _fit_ours(
         "penalty": rules.penalty,
         "l1_ratio": rules.l1_ratio,
         "solver": solver,
-        "threshold": "auto" if cut is None else _written(*cut),
+        "threshold": "auto" if cut is None else _written(cut.criterion, cut.value),
         "tol": rules.tol,
         "max_seconds": rules.max_seconds,
         "n_threads": rules.n_threads,
@@ -78,19 +78,22 @@ def _fit_ours(
             scoring=partial(_judge, metric),
             refit=False,
         )
-        scores: FloatArray = search.fit(part.matrix, part.hits).scores_.mean(axis=0)
+        scores: FloatArray = search.fit(
+            part.matrix, part.hits, sample_weight=part.weight
+        ).scores_.mean(axis=0)
         return scores
 
     strength, on_edge = tuned(part.strengths, judge)
     # An interrupted fit returns its best point; the comparison must end instead.
-    model = MetricClassifier(trained, **params, strength=strength).fit(part.matrix, part.hits)
+    model = MetricClassifier(trained, **params, strength=strength)
+    model.fit(part.matrix, part.hits, sample_weight=part.weight)
     if isinstance(model.solution_, Solution) and model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return TunedContender(model.decision_function, strength, on_edge)
 
 
-def _judge(metric: Goal, model: Any, X: Any, y: Array) -> float:
-    return metric.measure(y, model.decision_function(X), None)
+def _judge(metric: Goal, model: Any, X: Any, y: Array, sample_weight: Any = None) -> float:
+    return metric.measure(y, model.decision_function(X), sample_weight)
 
 
 def _written(criterion: str, value: float | None) -> str:

@@ -46,9 +46,10 @@ def _fit_trees(make: Callable[[Rules], Any], part: TuningRows, rules: Rules) -> 
         # Out-of-fold scores for the threshold, then the model of all training rows.
         scores = np.zeros(part.hits.size)
         for train, test in part.inner if metric.cut is not None else ():
-            scores[test] = _log_odds(make(rules).fit(X[train], part.hits[train]), X[test])
-        cut = unweighted_threshold(metric, part.hits, scores)
-        model = make(rules).fit(X, part.hits)
+            grown = make(rules).fit(X[train], part.hits[train], sample_weight=part.weight_of(train))
+            scores[test] = _log_odds(grown, X[test])
+        cut = unweighted_threshold(metric, part.hits, scores, part.weight)
+        model = make(rules).fit(X, part.hits, sample_weight=part.weight)
     return TunedContender(lambda new: _log_odds(model, _dense(new)) - cut)
 
 

@@ -17,6 +17,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.evaluate import curves
 from auctor.evaluate.curves import ReliabilityCurve
 from auctor.evaluate.curves_info import CurvesInfo
+from auctor.evaluate.headline import calibration, headline, swept_headline
 from auctor.evaluate.info import (
     ColumnInfo,
     Comparison,
@@ -31,11 +32,10 @@ from auctor.evaluate.info import (
     ReportedModel,
     ReportInfo,
     Weights,
-    feature_name,
 )
-from auctor.evaluate.intervals import DELONG, Estimate, around, fbeta_error, spread, wilson
 from auctor.evaluate.rows import MeasuredRows, costly_rows
 from auctor.evaluate.slices import sliced
+from auctor.evaluate.table_columns import feature_name
 from auctor.evaluate.trained_metric import (
     Baseline,
     ReportedMetric,
@@ -43,9 +43,7 @@ from auctor.evaluate.trained_metric import (
     TrainedMetric,
     trained_metric,
 )
-from auctor.metrics.error import Confusion
 from auctor.metrics.inputs import validate
-from auctor.metrics.precision_recall import fbeta_along
 from auctor.metrics.sweep import Sweep, sweep
 
 #: Largest number of features in a report: about one screen.
@@ -176,7 +174,13 @@ def model_info(
 ) -> ModelInfo:
     """Measure one model on labelled rows; O(n)."""
     threshold = check_real("threshold", candidate.threshold)
-    s = sweep(validate(y, candidate.scores, None))
+    s = heavy = sweep(validate(y, candidate.scores, None))
+    head = candidate.headline
+    if candidate.weight is not None:
+        heavy = sweep(validate(y, candidate.scores, candidate.weight))
+        head = head or headline(
+            y, candidate.scores, threshold=threshold, beta=beta, seed=seed, weight=candidate.weight
+        )
     solution, coef = candidate.solution, candidate.coef
     if coef is None and solution is not None:
         coef = solution.coef
@@ -184,60 +188,34 @@ def model_info(
         name=candidate.name,
         train_auc=float(candidate.train_auc),
         seconds=float(candidate.seconds),
-        headline=candidate.headline or _headline(y, candidate.scores, s, threshold, beta, seed),
+        headline=head or swept_headline(y, candidate.scores, s, threshold, beta, seed),
         fit=None if solution is None else _fit(solution),
-        weights=None
-        if coef is None or not np.size(coef)
-        else weights(
-            coef,
-            candidate.feature_names,
-            first_index=candidate.first_index,
-            deviations=candidate.deviations,
-            units=candidate.units,
-        ),
-        roc=curves.roc(s),
-        precision_recall=curves.precision_recall(s),
-        gains=curves.gains(s),
-        lift=curves.lift(s),
+        weights=None if coef is None or not np.size(coef) else _weights(coef, candidate),
+        roc=curves.roc(heavy),
+        precision_recall=curves.precision_recall(heavy),
+        gains=curves.gains(heavy),
+        lift=curves.lift(heavy),
         calibration=_calibration(y, candidate, s),
         histogram=curves.histogram(s),
         thresholds=curves.threshold_table(s, threshold, beta=beta, costs=costs),
         convergence=convergence(solution, candidate.metric_steps),
+        calibration_error=calibration(y, candidate.probabilities, candidate.weight),
+        total_weight=None if candidate.weight is None else float(candidate.weight.sum()),
     )
 
 
-@speaks_as("headline")
-def headline(
-    y: npt.ArrayLike,
-    scores: npt.ArrayLike,
-    *,
-    threshold: float = 0.0,
-    beta: float = 1.0,
-    seed: int = 0,
-) -> Headline:
-    """AUC, average precision, PRBEP, F-beta, precision and recall, with 95 % intervals.
-
-    Parameters
-    ----------
-    y, scores
-        As in `auctor.metrics.auc`.
-    threshold : float
-        Rows with a greater score are predicted positive.
-    beta : float
-        Weight of recall in F-beta.
-    seed : int
-        Random seed of the bootstrap.
-
-    Examples
-    --------
-    >>> model = headline([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], threshold=3.5)
-    >>> [round(value, 3) for value in model.recall[:3]]
-    [0.667, 0.208, 0.939]
-    """
-    threshold = check_real("threshold", threshold)
-    beta = check_real("beta", beta, low=0.0)
-    s = sweep(validate(y, scores, None))
-    return _headline(y, scores, s, threshold, beta, seed)
+def _weights(coef: FloatArray, candidate: ReportedModel) -> Weights:
+    """The weights of a model: by columns of the table if these are known, else of the matrix."""
+    if candidate.features is not None:
+        top = tuple(candidate.features[:MAX_FEATURES])
+        return Weights(int(coef.size), int(np.count_nonzero(coef)), top)
+    return weights(
+        coef,
+        candidate.feature_names,
+        first_index=candidate.first_index,
+        deviations=candidate.deviations,
+        units=candidate.units,
+    )
 
 
 def compare(y: Array, first: ReportedModel, other: ReportedModel) -> Comparison:
@@ -317,33 +295,6 @@ def convergence(
     return Convergence(seconds, passes, objective, gap, excess, steps)
 
 
-def _headline(
-    y: npt.ArrayLike,
-    scores: npt.ArrayLike,
-    s: Sweep,
-    threshold: float,
-    beta: float,
-    seed: int,
-) -> Headline:
-    """The headline from a sweep over the thresholds, as `headline` returns it."""
-    at, positives = curves.above(s, threshold), s.positives
-    tp, fp = float(s.tp[at]), float(s.fp[at])
-    table = Confusion(tp, fp, positives - tp, s.negatives - fp)
-    error = spread(s, seed)
-    average = float(np.diff(s.tp) @ (s.tp[1:] / s.depth[1:])) / positives
-    fbeta = float(fbeta_along(s, beta)[at])
-    return Headline(
-        auc=Estimate(*metrics.auc_interval(y, scores)[:3], DELONG),
-        average_precision=around(average, error.average_precision, positives),
-        prbep=around(s.captured(positives) / positives, error.prbep, positives),
-        fbeta=around(fbeta, fbeta_error(table, beta, seed), positives),
-        precision=wilson(tp, tp + fp),
-        recall=wilson(tp, positives),
-        beta=beta,
-        threshold=threshold,
-    )
-
-
 def _fit(solution: Solution) -> FitInfo:
     """The result of a solve for a report."""
     return FitInfo(
@@ -390,9 +341,10 @@ def _trained(
     }
     if head.beta == 1.0:
         same["f1"] = head.fbeta
-    return trained_metric(
-        metric, hit, scores, rivals, train=train_value, known=same.get(metric.name), seed=seed
-    )
+    known = same.get(metric.name)
+    if known is not None and not math.isclose(known.value, metric.value(hit, scores)):
+        known = None  # the metric counts rows by their costs too
+    return trained_metric(metric, hit, scores, rivals, train=train_value, known=known, seed=seed)
 
 
 def _own_warnings(

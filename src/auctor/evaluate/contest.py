@@ -22,16 +22,17 @@ from auctor.core.errors import AuctorError, ConvergenceWarning, DataError, speak
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import as_matrix, wrap
 from auctor.data.preparation import standardise
-from auctor.evaluate.verdict import LINEAR, Row, compared, recommendation
+from auctor.evaluate.verdict import LINEAR, Row, compared, is_clear, recommendation
 from auctor.fit.batch import best_possible, per_row
-from auctor.fit.folds import stratified_folds
+from auctor.fit.folds import AT_RANDOM, SplitBy, folds_by
 from auctor.fit.metric import Goal, resolve_metric
 from auctor.fit.registry import resolve_penalty
 from auctor.fit.select import SMOOTH_RATIO
-from auctor.fit.targets import positive_code
 from auctor.losses import Logistic
 from auctor.problem import Problem
 from auctor.solvers import strength_max
+from auctor.tables.one_hot import one_hot_rows, one_hot_schema
+from auctor.tables.schema import Schema
 
 #: Libraries that the contenders come from.
 OURS = "auctor"
@@ -61,6 +62,9 @@ class Rules:
     standardise : bool
     tol, max_seconds : float
         Tolerance and time limit in seconds, per path of strengths, of auctor's fits.
+    budget : float, optional
+        Seconds after which folds are not drawn anew; they are not either once the verdict is clear.
+        A model of another library that would take half as many again is left out.
     n_threads : int, optional
     seed : int
     """
@@ -75,6 +79,7 @@ class Rules:
     standardise: bool = True
     tol: float = 1e-4
     max_seconds: float | None = None
+    budget: float | None = None
     n_threads: int | None = None
     seed: int = 0
 
@@ -85,12 +90,18 @@ class Rules:
 
 
 class TuningRows(NamedTuple):
-    """Training rows with the folds and strengths to tune on."""
+    """Training rows with the folds and strengths to tune on; weights have a mean of about 1."""
 
     matrix: Any
     hits: Array
     inner: list[tuple[IntArray, IntArray]]
     strengths: FloatArray
+    by: SplitBy | None = None
+    weight: FloatArray | None = None
+
+    def weight_of(self, index: IntArray) -> FloatArray | None:
+        """The weights of some rows, if they have weights."""
+        return None if self.weight is None else self.weight[index]
 
 
 class TunedContender(NamedTuple):
@@ -109,7 +120,8 @@ class Contender(NamedTuple):
     """A model to compare: its name, its library, and how it is tuned and fitted to `TuningRows`.
 
     ``early`` is the class of the warning that a fit gives when it stops before its tolerance.
-    ``kind`` is linear, trees or constant, which the recommendation depends on.
+    ``kind`` is one of those of `auctor.evaluate.verdict`, the order of simplicity. ``raw`` rows
+    are those of the table, not scaled, with levels of categories and missing values.
     """
 
     name: str
@@ -117,13 +129,15 @@ class Contender(NamedTuple):
     fit: Callable[[TuningRows, Rules], TunedContender]
     early: type[Warning] = ConvergenceWarning
     kind: str = LINEAR
+    raw: bool = False
 
 
 class Contest(NamedTuple):
     """The outcome of a comparison: a row per contender, and facts about the data.
 
     ``best`` is the name of the row that the others are compared with, ``best_possible`` the mean
-    over the test folds of the metric of a perfect ranking, ``advice`` the recommendation.
+    over the test folds of the metric of a perfect ranking, ``advice`` the recommendation, ``split``
+    how the folds were drawn, and ``weighted`` whether rows had weights.
     """
 
     rows: tuple[Row, ...]
@@ -133,6 +147,9 @@ class Contest(NamedTuple):
     positives: int
     best_possible: float
     advice: str
+    repeats: int = 1
+    split: str = AT_RANDOM
+    weighted: bool = False
 
 
 @speaks_as("contest")
@@ -142,6 +159,9 @@ def contest(
     contenders: list[Contender],
     rules: Rules,
     on_stage: Callable[[str, int, int], None] = lambda name, done, total: None,
+    by: SplitBy | None = None,
+    schema: Schema | None = None,
+    weight: FloatArray | None = None,
 ) -> Contest:
     """Tune, fit and measure every contender on every fold.
 
@@ -153,34 +173,64 @@ def contest(
     contenders : list of Contender
         Those of auctor first.
     rules : Rules
+    schema : Schema, optional
+        Of rows as additive models read them; all but ``raw`` contenders get zeros and ones.
     on_stage : callable, optional
         Called with the name of the contender, the number of fits done and their total.
+    by : SplitBy, optional
+        Times and groups that all folds follow.
+    weight : (n,) array, optional
+        By which all contenders and metrics count the rows.
     """
+    if weight is not None:
+        weight = weight / weight.mean()
     _check_rows(hits, rules)
     rules = replace(rules, metric=per_row(rules.metric, hits.size))
     measured: dict[str, list[_HeldOutResult]] = {c.name: [] for c in contenders}
     refused: dict[str, str] = {}
     possible: list[float] = []
     done, total = 0, len(contenders) * rules.folds * rules.repeats
-    for train, test in outer_folds(hits, rules):
-        X, held = _scaled(matrix[train], matrix[test], rules)
-        possible.append(best_possible(rules.objective, hits[test]))
-        part = make_tuning_rows(X, hits[train], rules)
+    begin = time.perf_counter()
+    slow: dict[str, str] = {}
+    for number, (train, test) in enumerate(outer_folds(hits, rules, by)):
+        if rules.budget is not None and number and number % rules.folds == 0:
+            rows = [_row(c, measured[c.name]) for c in contenders if c.name not in refused | slow]
+            spent = time.perf_counter() - begin
+            if is_clear(*compared(rows, rules.folds)) or spent * (1.0 + rules.folds / number) > (
+                rules.budget
+            ):
+                break
+        raw = matrix[train], matrix[test]
+        X, held = _scaled(*_plain(*raw, schema), rules)
+        mass, counted = (None if weight is None else weight[index] for index in (train, test))
+        possible.append(best_possible(rules.objective, hits[test], counted))
+        inner_by = None if by is None else by.take(train)
+        part = make_tuning_rows(X, hits[train], rules, inner_by, mass)
         # Kernels are compiled before the first fit, so that no contender's time includes it.
         for contender in contenders if not done else ():
             if contender.library == OURS:
                 on_stage("compiling", 0, 1)
-                _warm_up(contender, part, rules)
+                _warm_up(contender, part._replace(matrix=raw[0]) if contender.raw else part, rules)
         for contender in contenders:
             on_stage(contender.name, done, total)
             done += 1
-            if contender.name in refused:
+            if contender.name in refused or contender.name in slow:
                 continue
+            rows_of, held_of = part, held
+            if contender.raw:
+                rows_of, held_of = part._replace(matrix=raw[0]), raw[1]
             try:
-                measured[contender.name].append(_measure(contender, part, held, hits[test], rules))
+                found = _measure(contender, rows_of, held_of, hits[test], rules, counted)
+                measured[contender.name].append(found)
+                needed = 0.0 if contender.library == OURS else found.seconds * rules.folds
+                if rules.budget is not None and needed > 1.5 * rules.budget and not number:
+                    slow[contender.name] = (
+                        f"It would take {needed:.0f} seconds. Set `repeats` to have it."
+                    )
             except (AuctorError, ValueError) as error:
                 # The others go on; the table shows the reason in place of numbers.
                 refused[contender.name] = " ".join(str(error).split())
+    refused |= slow
     rows = [
         Row(c.name, c.library, c.kind, refused=refused[c.name])
         if c.name in refused
@@ -190,8 +240,21 @@ def contest(
     table, best = compared(rows, rules.folds)
     n, d = matrix.shape
     best_mean = float(np.mean(possible))
-    advice = recommendation(table, best)
-    return Contest(tuple(table), best, n, d, int(hits.sum()), best_mean, advice)
+    split = AT_RANDOM if by is None else by.described
+    advice = f"{recommendation(table, best)} Folds: {split}."
+    return Contest(
+        tuple(table), best, n, d, int(hits.sum()), best_mean, advice, len(possible) // rules.folds,
+        split, weight is not None,
+    )  # fmt: skip
+
+
+def _plain(train: Any, held: Any, schema: Schema | None) -> tuple[Any, Any]:
+    """Rows as zeros and ones without missing values, by the training rows, which are copied."""
+    if schema is None or not schema.columns:
+        return train.copy(), held
+    plain = one_hot_schema(schema, train)
+    made = one_hot_rows(schema, plain, train)
+    return made.copy() if made is train else made, one_hot_rows(schema, plain, held)
 
 
 class _HeldOutResult(NamedTuple):
@@ -222,8 +285,13 @@ def _check_rows(hits: Array, rules: Rules) -> None:
 def _warm_up(contender: Contender, part: TuningRows, rules: Rules) -> None:
     """Fit with one inner fold, so that later times exclude compiling and loading kernels.
 
-    All rows are used, because the choice of kernels depends on their number.
+    All rows are used, because the choice of kernels depends on their number; of raw rows a fold.
     """
+    if contender.raw:
+        few = part.inner[0][1]
+        part = part._replace(
+            matrix=part.matrix[few], hits=part.hits[few], by=None, weight=part.weight_of(few)
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -232,22 +300,26 @@ def _warm_up(contender: Contender, part: TuningRows, rules: Rules) -> None:
             return  # the measured fit raises the same error
 
 
-def outer_folds(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]]:
+def outer_folds(
+    hits: Array, rules: Rules, by: SplitBy | None = None
+) -> Iterator[tuple[IntArray, IntArray]]:
     """Training and test rows of every outer fold, repetition by repetition."""
     seeds = np.random.default_rng(rules.seed).integers(2**31, size=rules.repeats)
     for seed in (rules.seed, *seeds[1:].tolist()):
-        yield from stratified_folds(hits.astype(np.int64), rules.folds, seed)
+        yield from folds_by(hits.astype(np.int64), rules.folds, seed, None, by)
 
 
-def make_tuning_rows(X: Any, hits: Array, rules: Rules) -> TuningRows:
+def make_tuning_rows(
+    X: Any, hits: Array, rules: Rules, by: SplitBy | None = None, weight: FloatArray | None = None
+) -> TuningRows:
     """Training rows, already scaled, with the inner folds and strengths that all tune on."""
-    return TuningRows(X, hits, _inner(hits, rules), _grid(X, hits, rules))
+    return TuningRows(X, hits, _inner(hits, rules, by), _grid(X, hits, rules), by, weight)
 
 
-def _inner(hits: Array, rules: Rules) -> list[tuple[IntArray, IntArray]]:
+def _inner(hits: Array, rules: Rules, by: SplitBy | None) -> list[tuple[IntArray, IntArray]]:
     smallest = int(min(hits.sum(), hits.size - hits.sum()))
     count = max(2, min(rules.inner_folds, smallest))
-    return list(stratified_folds(hits.astype(np.int64), count, rules.seed))
+    return list(folds_by(hits.astype(np.int64), count, rules.seed, None, by))
 
 
 def _scaled(train: Any, held: Any, rules: Rules) -> tuple[Any, Any]:
@@ -313,7 +385,12 @@ def tuned(strengths: FloatArray, judge: Callable[[FloatArray], FloatArray]) -> t
 
 
 def _measure(
-    contender: Contender, part: TuningRows, held: Any, truth: Array, rules: Rules
+    contender: Contender,
+    part: TuningRows,
+    held: Any,
+    truth: Array,
+    rules: Rules,
+    weight: FloatArray | None,
 ) -> _HeldOutResult:
     """Tune and fit a contender to a part, timed, and measure it on the held-out rows."""
     with warnings.catch_warnings(record=True) as caught:
@@ -323,10 +400,10 @@ def _measure(
         seconds = time.perf_counter() - start
     scores = fitted.scores(held)
     return _HeldOutResult(
-        value=rules.objective.measure(truth, scores, None),
-        auc=metrics.auc(truth, scores),
-        prbep=metrics.prbep(truth, scores),
-        f1=metrics.fbeta(truth, scores > 0.0),
+        value=rules.objective.measure(truth, scores, weight),
+        auc=metrics.auc(truth, scores, weight=weight),
+        prbep=metrics.prbep(truth, scores, weight=weight),
+        f1=metrics.fbeta(truth, scores > 0.0, weight=weight),
         seconds=seconds,
         strength=fitted.strength,
         early=any(issubclass(w.category, contender.early) for w in caught),
@@ -356,25 +433,3 @@ def _row(contender: Contender, folds: list[_HeldOutResult]) -> Row:
         on_edge=sum(fold.on_edge for fold in folds),
         values=tuple(values.tolist()),
     )
-
-
-@speaks_as("contest")
-def positive_rows(labels: Array | None, positive: Any = None) -> tuple[Array, str]:
-    """A mask of the positive rows, and the positive label; refuses other than two classes.
-
-    Examples
-    --------
-    >>> mask, label = positive_rows(np.array(["no", "yes", "no"]))
-    >>> mask.tolist(), label
-    ([False, True, False], 'yes')
-    """
-    classes = np.unique(labels) if labels is not None else np.empty(0)
-    if labels is None or classes.size != 2:
-        raise DataError(
-            "labels of two classes",
-            got=classes.size,
-            todo="Keep the rows of two classes, or merge the others into one.",
-        )
-    codes = np.searchsorted(classes, labels)
-    code = positive_code(classes, codes, pos_label=positive)
-    return np.asarray(codes == code), f"{classes.tolist()[code]}"

@@ -9,13 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.additive.bins import Bins
-from auctor.additive.columns import ColumnBins, LevelBins
+from auctor.additive.columns import LevelBins
 from auctor.additive.edit import CurveModel
-from auctor.core.types import Array, FloatArray
+from auctor.additive.means import MeanBins
+from auctor.additive.text import coded
+from auctor.core.types import FloatArray
+from auctor.evaluate.pair_maps import PairMap, column_names, pair_maps
+from auctor.evaluate.table_columns import TableColumns
 from auctor.fit.model import model_of
+from auctor.tables.schema import Schema
 
 #: Largest number of curves in a report, those of largest effect.
 MOST_CURVES = 24
+#: Least share of rows without any level of a category for which their level is shown.
+MISSING_SHARE = 1e-9
 
 
 class ColumnCurve(NamedTuple):
@@ -39,6 +46,10 @@ class ColumnCurve(NamedTuple):
         What a missing value adds to the score, if training rows had missing values.
     labels : tuple of str, optional
         The levels of a category, by decreasing ``level``; the values are their positions.
+    of_means : bool
+        Whether the values are means of the target by level of a category.
+    of_dates : bool
+        Whether the values are days since 1 January 1970.
     """
 
     name: str
@@ -49,6 +60,13 @@ class ColumnCurve(NamedTuple):
     direction: int = 0
     missing: float | None = None
     labels: tuple[str, ...] | None = None
+    of_means: bool = False
+    of_dates: bool = False
+
+    @property
+    def axis(self) -> str:
+        """What the values are."""
+        return f"{self.name}, mean of the target of its level" if self.of_means else self.name
 
     @property
     def title(self) -> str:
@@ -65,37 +83,16 @@ class ColumnCurve(NamedTuple):
         )
 
     @property
+    def effect(self) -> float:
+        """Standard deviation over the training rows of what the column adds to the score."""
+        return float(np.sqrt(self.share @ self.level**2))
+
+    @property
     def density(self) -> FloatArray:
         """Density of the training rows at each value, relative to the largest."""
         density: FloatArray = self.share / np.diff(self.edges)
         density /= density.max()
         return density
-
-
-class PairMap(NamedTuple):
-    """What each combination of bins of two columns adds to the score of the positive class.
-
-    Parameters
-    ----------
-    names : (str, str)
-    starts : two tuples of str
-        Smallest value of each bin of the two columns, without the bin of missing values; of a
-        category its levels.
-    level : (a, b) array
-        What each cell adds to the score; its mean over the training rows is 0.
-    share : (a, b) array
-        Share of the training rows in each cell.
-    """
-
-    names: tuple[str, str]
-    starts: tuple[tuple[str, ...], tuple[str, ...]]
-    level: FloatArray
-    share: FloatArray
-
-    @property
-    def title(self) -> str:
-        """The names of both columns."""
-        return " x ".join(self.names)
 
 
 class ScoreParts(NamedTuple):
@@ -107,13 +104,13 @@ class ScoreParts(NamedTuple):
     score : float
         Score of the positive class, which is predicted if the score is above 0.
     average : float
-        Mean score of the training rows.
+        Score of an average row.
     names : tuple of str
-        Columns and pairs of columns, by decreasing absolute part.
+        Columns, by decreasing absolute part.
     values : tuple of str
         Values of the row in these columns.
     parts : array
-        What each of them adds to the score.
+        What each of them adds to the score, with half of what each of its pairs adds.
     """
 
     title: str
@@ -137,6 +134,7 @@ def curves_info(
     names: Sequence[str] | None = None,
     X: Any = None,
     rows: dict[str, int] | None = None,
+    schema: Schema | None = None,
 ) -> CurvesInfo:
     """The numbers of the figures of a fitted additive model of one score.
 
@@ -149,10 +147,59 @@ def curves_info(
         Rows, some of which are to be explained.
     rows : dict from title to row number, optional
         The rows to explain; by default none.
+    schema : Schema, optional
+        The columns of the table behind the columns of the model.
     """
-    parts = () if X is None or not rows else row_parts(model, X, rows, names)
+    if schema is not None:
+        names = names or schema.feature_names
+    parts = () if X is None or not rows else row_parts(model, X, rows, names, schema)
     curves = column_curves(model, names=names)
-    return CurvesInfo(tuple(curves), tuple(pair_maps(model, names=names)), tuple(parts))
+    dates = set()
+    if schema is not None:
+        dates = {column.name for column in schema.columns if column.kind == "date"}
+        curves = [curve._replace(of_dates=curve.name in dates) for curve in curves]
+        if any(place.stop - place.start > 1 for _, place in schema.places):
+            curves = _joined(model_of(model), curves, schema)
+    return CurvesInfo(tuple(curves), tuple(pair_maps(model, names, dates)), tuple(parts))
+
+
+def _joined(made: CurveModel, curves: list[ColumnCurve], schema: Schema) -> list[ColumnCurve]:
+    """The curves with one chart of levels for each category that is columns of zeros and ones."""
+    of_levels = set()
+    charts = []
+    tables = made.bins.tables(made.coef[0])
+    for column, place in schema.places:
+        if column.kind != "category" or column.numbered:
+            continue
+        of_levels |= set(column.features)
+        off, on, share = np.zeros((3, column.width))
+        for k, j in enumerate(range(place.start, place.stop)):
+            bins = made.bins.columns[j]
+            codes = bins.codes(np.array([0.0, 1.0]))
+            off[k], on[k] = made.sign * (tables[j][codes] - float(bins.share @ tables[j]))
+            share[k] = bins.share[codes[1]] if codes[0] != codes[1] else 0.0
+        if (on != off).any():
+            none = float(off.sum())  # a row without any of the levels
+            texts = [name[len(column.name) + 1 :] for name in column.features]
+            rest = none if share.sum() < 1.0 - MISSING_SHARE else None
+            charts.append(level_curve(column.name, texts, none + on - off, share, rest))
+    others = [curve for curve in curves if curve.name not in of_levels]
+    return sorted([*others, *charts], key=lambda curve: -curve.effect)
+
+
+def level_curve(
+    name: str, labels: Sequence[str], level: FloatArray, share: FloatArray, missing: float | None
+) -> ColumnCurve:
+    """The curve of a category, with the largest level first."""
+    order = np.argsort(-level, kind="stable")
+    return ColumnCurve(
+        name,
+        np.arange(order.size).astype(np.float64),
+        level[order],
+        share[order],
+        missing=missing,
+        labels=tuple(labels[k] for k in order.tolist()),
+    )
 
 
 def column_curves(
@@ -174,7 +221,7 @@ def column_curves(
         Names of the columns; by default those of the model.
     """
     made = model_of(model)
-    sign, names = made.sign, _names(made, names)
+    sign, names = made.sign, column_names(made, names)
     if bands is None:
         bands = made.bands(score)
     theta = made.coef[score]
@@ -205,33 +252,20 @@ def column_curves(
                 int(made.signs[j]),
                 float(level[0]) if bins.has_missing else None,
                 labels,
+                isinstance(bins, MeanBins),
             )
         )
     return curves
 
 
-def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) -> list[PairMap]:
-    """The pairs of columns of a fitted additive model; parameters as in `column_curves`."""
-    made = model_of(model)
-    bins, names = made.bins, _names(made, names)
-    tables = bins.tables(made.coef[score])[len(bins.columns) :]
-    maps = []
-    for pair, table in zip(bins.pairs, tables, strict=True):
-        level = made.sign * (table - float(pair.share @ table))
-        starts = [
-            _starts(bins.columns[j], codes)
-            for j, codes in zip((pair.first, pair.second), pair.levels, strict=True)
-        ]
-        both = names[pair.first], names[pair.second]
-        cells, share = (part.reshape(pair.shape)[1:, 1:] for part in (level, pair.share))
-        maps.append(PairMap(both, (starts[0], starts[1]), cells, share))
-    return maps
-
-
 def row_parts(
-    model: Any, X: Any, rows: dict[str, int], names: Sequence[str] | None = None
+    model: Any,
+    X: Any,
+    rows: dict[str, int],
+    names: Sequence[str] | None = None,
+    schema: Schema | None = None,
 ) -> list[ScoreParts]:
-    """The parts of the scores of some rows.
+    """The parts of the scores of some rows, by column.
 
     Parameters
     ----------
@@ -240,31 +274,49 @@ def row_parts(
     rows : dict from title to row number
     names : sequence of str, optional
         Names of the columns; by default those of the model.
+    schema : Schema, optional
+        The columns of the table behind the columns of the model.
     """
     made = model_of(model)
-    names = _names(made, names)
-    places = np.array(list(rows.values()), dtype=np.int64)
-    matrix = _taken(X, places)
+    matrix = coded(_taken(X, np.array(list(rows.values()), dtype=np.int64)), made.bins)
+    columns = TableColumns.of(schema, column_names(made, names), len(made.bins.columns))
+    pairs = [(pair.first, pair.second) for pair in made.bins.pairs]
     parts = made.sign * made.explained(matrix)[:, :, 0]
     scores = made.sign * made.scores(matrix)[:, 0]
     values = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
-    labels = made.part_names(names)
-    reasons = []
-    for k, title in enumerate(rows):
-        texts = part_texts(values[k], made.bins)
-        order = np.argsort(-np.abs(parts[k]), kind="stable")
-        order = order[parts[k][order] != 0.0]
-        reasons.append(
-            ScoreParts(
-                title,
-                float(scores[k]),
-                float(scores[k] - parts[k].sum()),
-                tuple(labels[j] for j in order.tolist()),
-                tuple(texts[j] for j in order.tolist()),
-                parts[k][order],
-            )
+    return [
+        score_parts(
+            title,
+            float(scores[k]),
+            columns,
+            shown_values(values[k], made.bins),
+            columns.gathered(parts[k], pairs),
         )
-    return reasons
+        for k, title in enumerate(rows)
+    ]
+
+
+def score_parts(
+    title: str,
+    score: float,
+    columns: TableColumns,
+    values: Sequence[float | str],
+    parts: FloatArray,
+) -> ScoreParts:
+    """The parts of the score of a row, the largest first, without those that are 0.
+
+    ``values`` are those of the columns of the matrix, ``parts`` those of the columns of the table.
+    """
+    order = np.argsort(-np.abs(parts), kind="stable")
+    order = order[parts[order] != 0.0]
+    return ScoreParts(
+        title,
+        score,
+        score - float(parts.sum()),
+        tuple(columns.column(k)[0].name for k in order.tolist()),
+        tuple(columns.text(k, values) for k in order.tolist()),
+        parts[order],
+    )
 
 
 def striking_rows(scores: FloatArray) -> dict[str, int]:
@@ -285,25 +337,12 @@ def _taken(X: Any, places: Any) -> Any:
     return (X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))[places]
 
 
-def part_texts(values: FloatArray, bins: Bins) -> list[str]:
-    """The values of a row as text: of its columns, then of its pairs of columns."""
-    texts = ["missing" if math.isnan(value) else f"{value:.6g}" for value in values.tolist()]
+def shown_values(values: FloatArray, bins: Bins) -> list[float | str]:
+    """The values of a row of the matrix, with the names of levels in place of their numbers."""
+    shown: list[float | str] = ["missing" if math.isnan(v) else v for v in values.tolist()]
     for j, column in enumerate(bins.columns):
+        if isinstance(column, MeanBins):
+            shown[j] = column.text(float(values[j]))
         if isinstance(column, LevelBins):
-            texts[j] = column.names()[int(column.codes(values[[j]])[0])]
-    return texts + [f"{texts[pair.first]}, {texts[pair.second]}" for pair in bins.pairs]
-
-
-def _names(model: CurveModel, names: Sequence[str] | None) -> Sequence[str]:
-    """Names of the columns: those given, those of `fit`, or x0, x1, ..."""
-    count = len(model.bins.columns)
-    return model.part_names(names or model.feature_names)[:count]
-
-
-def _starts(bins: ColumnBins | LevelBins, codes: Array) -> tuple[str, ...]:
-    """Smallest value, or levels, of each bin of a column in a pair, to which ``codes`` maps."""
-    if isinstance(bins, LevelBins):
-        names = np.array(bins.names(), dtype=object)
-        return tuple(", ".join(names[codes == k]) for k in range(1, int(codes.max()) + 1))
-    first = np.flatnonzero(np.diff(codes[1:], prepend=0))
-    return tuple(f"{edge:.3g}" for edge in np.append(bins.low, bins.cuts)[first])
+            shown[j] = column.names()[int(column.codes(values[[j]])[0])]
+    return shown

@@ -8,27 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.additive.columns import ColumnBins
 from auctor.additive.model import AdditiveModel
-from auctor.core.errors import speaks_as
+from auctor.core.errors import DataError, speaks_as
 from auctor.core.result import Solution
-from auctor.core.types import FloatArray, Target
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.core.version import __version__
-from auctor.data import as_matrix, wrap
-from auctor.data.matrices import dense_array
-from auctor.data.preparation import column_moments
+from auctor.data.preparation import Scaling
 from auctor.evaluate.build import build_report
-from auctor.evaluate.curves_info import CurvesInfo, curves_info, part_texts, striking_rows
-from auctor.evaluate.info import (
-    DataInfo,
-    MetricStep,
-    PathInfo,
-    ReportedModel,
-    ReportInfo,
-    feature_name,
-)
-from auctor.evaluate.rows import MAX_REASONS, MeasuredRows, Reason
+from auctor.evaluate.drift import drifts
+from auctor.evaluate.info import DataInfo, MetricStep, PathInfo, ReportedModel, ReportInfo
+from auctor.evaluate.rows import MeasuredRows
 from auctor.evaluate.scores import ScoredRows
+from auctor.evaluate.terms import CurveTerms, LinearTerms
 from auctor.evaluate.trained_metric import ReportedMetric, Rival
 from auctor.fit.metric import ALIASES, falling_base, parse, resolve_metric
 from auctor.fit.model import LinearModel
@@ -37,8 +28,13 @@ from auctor.tables.schema import Schema
 
 #: For a metric that is a loss object: the metric that the report shows, by the name it resolves to.
 UNNAMED = {"auc": "auc", "error": "accuracy"}
-#: Unit of a column in texts such as "per day", by the kind of the column; else "1".
-UNITS = {"date": "day", "category": "category"}
+
+
+class TrainRows(NamedTuple):
+    """The matrix of the training rows, and how it was scaled, if it was."""
+
+    matrix: Any
+    scaling: Scaling | None = None
 
 
 class ReportContext(NamedTuple):
@@ -52,6 +48,10 @@ class ReportContext(NamedTuple):
     metric_steps : sequence of MetricStep
         The metric on held-out rows during the fit.
     path : PathInfo, optional
+    chosen : str
+        The kind of model, how it was chosen, and its metric by cross-validation.
+    split, savings : str
+        How the test rows were chosen, and what the predictions save with costs of each row.
     warnings : sequence of str
     command : str
         The command line that reproduces the model.
@@ -65,6 +65,8 @@ class ReportContext(NamedTuple):
         Row numbers in the file, from 1.
     slices : mapping
         Columns to break metrics down by: name -> value in every row, as text.
+    train : TrainRows, optional
+        The training rows, to compare their columns with those of the rows.
     """
 
     seconds: float = math.nan
@@ -72,6 +74,9 @@ class ReportContext(NamedTuple):
     train_score: float = math.nan
     metric_steps: Sequence[MetricStep] = ()
     path: PathInfo | None = None
+    chosen: str = ""
+    split: str = ""
+    savings: str = ""
     warnings: Sequence[str] = ()
     command: str = ""
     rivals: Sequence[Rival] = ()
@@ -79,10 +84,13 @@ class ReportContext(NamedTuple):
     name: str | None = None
     numbers: Sequence[int] | None = None
     slices: Mapping[str, Sequence[str]] | None = None
+    train: TrainRows | None = None
 
 
 @speaks_as("report")
-def reported_metric(model: LinearModel) -> ReportedMetric:
+def reported_metric(
+    model: LinearModel, weight: FloatArray | None = None, groups: IntArray | None = None
+) -> ReportedMetric:
     """How the metric of a model of two classes is measured on scores minus its threshold.
 
     Examples
@@ -97,8 +105,25 @@ def reported_metric(model: LinearModel) -> ReportedMetric:
     """
     metric = resolve_metric(model.metric, "auto")
     name = model.metric if isinstance(model.metric, str) else UNNAMED[metric.name]
+    if metric.per is not None and groups is None:
+        raise DataError(
+            f"the groups of the rows for {name}",
+            got="none",
+            todo="Pass them, or use auctor report.",
+        )
     shift = float(model.positive_scores(model.threshold)[0]) if metric.by_level else 0.0
-    return ReportedMetric(name, metric.measure, falling_base(name), shift)
+    if weight is None and metric.per is None:
+        return ReportedMetric(name, metric.measure, falling_base(name), shift, model.kind)
+
+    def measure(y: Array, scores: FloatArray, drawn: FloatArray | None) -> float:
+        # Only all rows together, which the bootstrap weights: parts of them have other weights.
+        size = next(one.size for one in (weight, groups) if one is not None)
+        if y.size != size:
+            raise DataError(f"all {size} rows; got {y.size}. Pass them.")
+        mass = drawn if weight is None or drawn is None else weight * drawn
+        return metric.measured(y, scores, weight if drawn is None else mass, groups)
+
+    return ReportedMetric(name, measure, falling_base(name), shift, model.kind)
 
 
 @speaks_as("report")
@@ -152,12 +177,12 @@ def describe(
         Weight of recall in the F-beta of the report.
     """
     # Weights or curves, and the contributions of columns to the score of a row.
-    parts: _CurveTerms | _LinearTerms
+    parts: CurveTerms | LinearTerms
     if isinstance(model, AdditiveModel):
-        parts = _CurveTerms(model, matrix, schema, rows)
+        parts = CurveTerms(model, matrix, schema, rows)
     else:
-        parts = _LinearTerms(model, as_matrix(matrix), schema, rows)
-    metric = reported_metric(model)
+        parts = LinearTerms(model, matrix, schema, rows)
+    metric = reported_metric(model, rows.judged, rows.groups)
     candidate = ReportedModel(  # the model is the only one of the report
         str(model.metric) if told.name is None else told.name,
         rows.scores,
@@ -165,22 +190,20 @@ def describe(
         seconds=told.seconds,
         train_auc=told.train_auc,
         coef=parts.coef,
-        feature_names=parts.names,
-        first_index=schema.first_index,
+        features=parts.features,
         probabilities=rows.likely,
         metric_steps=told.metric_steps,
         headline=rows.headline if beta == 1.0 else None,
-        deviations=parts.deviations,
-        units=parts.units,
+        weight=rows.weight,
     )
     numbers = range(1, rows.codes.size + 1) if told.numbers is None else told.numbers
-    return build_report(
+    made = build_report(
         title,
         rows.hit,
         [candidate],
         data=data,
         path=told.path,
-        columns=columns,
+        columns=_with_drift(columns, schema, told.train, matrix),
         warnings=told.warnings,
         command=told.command,
         costs=costs or costs_of(model.metric),
@@ -194,16 +217,17 @@ def describe(
         slices=told.slices,
         curves_of=parts.curves,
     )
+    return made._replace(chosen=told.chosen, split=told.split, savings=told.savings)
 
 
-def path_info(search: StrengthChoice, metric: Any, nonzeros: Sequence[float] = ()) -> PathInfo:
+def path_info(search: StrengthChoice, model: Any, nonzeros: Sequence[float] = ()) -> PathInfo:
     """The scores of the cross-validation that picked the strength.
 
     Parameters
     ----------
     search : StrengthChoice
-    metric : str or loss
-        The metric that the scores are of.
+    model : fitted model
+        The scores are of its metric; those of an additive model are of its loss.
     nonzeros : sequence of float
         Mean number of non-zero columns at each strength, if known.
     """
@@ -220,84 +244,15 @@ def path_info(search: StrengthChoice, metric: Any, nonzeros: Sequence[float] = (
         score_mean=tuple(mean.tolist()),
         score_se=tuple(spread.tolist()),
         best=search.best_index,
-        metric=str(metric),
+        metric="minus the loss" if isinstance(model, AdditiveModel) else str(model.metric),
     )
 
 
-def units_of(schema: Schema) -> list[str] | None:
-    """Unit of each encoded column, for texts such as "0.3 per day".
-
-    Examples
-    --------
-    >>> from auctor.tables.schema import Column
-    >>> units_of(Schema.of([Column("sold", "date"), Column("city", "category", levels=("a",))], None))
-    ['day', 'category']
-    """  # noqa: E501
-    if not schema.columns:
-        return None
-    return [UNITS.get(c.kind, "1") for c in schema.columns for _ in range(c.width)]
-
-
-class _LinearTerms:
-    """Coefficients of a linear model, and what each column adds to the score of a row."""
-
-    curves: CurvesInfo | None = None
-
-    def __init__(self, model: LinearModel, matrix: Any, schema: Schema, rows: ScoredRows) -> None:
-        self.matrix, self.first = matrix, schema.first_index
-        self.mean, self.deviations = column_moments(matrix)
-        self.coef = rows.sign * model.coef[0]
-        self.names, self.units = schema.feature_names, units_of(schema)
-
-    def reasons(self, position: int) -> list[Reason]:
-        """Largest contributions to the score of a row, both signs, relative to column means."""
-        row = wrap(self.matrix[[position]], Target(np.empty(0)))
-        values = row.gradient(np.ones(1))  # X.T @ [1]: the row as a dense vector
-        parts = self.coef * (values - self.mean)
-        return _strongest(self.names, self.first, values.tolist(), parts, self.units)
-
-
-class _CurveTerms:
-    """Curves of an additive model, and what each column or pair adds to the score of a row."""
-
-    coef: FloatArray = np.empty(0)
-    names: tuple[str, ...] | None = None
-    deviations: FloatArray | None = None
-    units: list[str] | None = None
-
-    def __init__(self, model: AdditiveModel, matrix: Any, schema: Schema, rows: ScoredRows) -> None:
-        self.model, self.matrix, self.sign = model, matrix, rows.sign
-        self.first = schema.first_index
-        names = schema.feature_names
-        self.parts = None if names is None else model.part_names(names)
-        self.kinds = units_of(schema)
-        striking = striking_rows(rows.scores)
-        self.curves = curves_info(model, schema.feature_names, matrix, striking)
-
-    def reasons(self, position: int) -> list[Reason]:
-        """Largest contributions to the score of a row, both signs, relative to the mean row."""
-        row = self.matrix[[position]]
-        parts = self.sign * self.model.explained(row)[0, :, 0]
-        values = dense_array(row)[0].astype(np.float64)
-        shown: list[float | str] = list(part_texts(values, self.model.bins))
-        for k in np.flatnonzero(~np.isnan(values)).tolist():
-            if isinstance(self.model.bins.columns[k], ColumnBins):
-                shown[k] = float(values[k])
-        return _strongest(self.parts, self.first, shown, parts, self.kinds)
-
-
-def _strongest(
-    names: Sequence[str] | None,
-    first: int | None,
-    values: Sequence[float | str],
-    parts: FloatArray,
-    units: Sequence[str] | None,
-) -> list[Reason]:
-    """The `MAX_REASONS` largest and smallest contributions, as `Reason` objects."""
-    known = dict(enumerate(units or ()))
-    order = np.argsort(parts, kind="stable")
-    columns = dict.fromkeys([*order[:MAX_REASONS].tolist(), *order[-MAX_REASONS:].tolist()])
-    return [
-        Reason(feature_name(names, first, k), values[k], float(parts[k]), known.get(k, "1"))
-        for k in columns
-    ]
+def _with_drift(
+    columns: Sequence[tuple[Any, ...]], schema: Schema, train: TrainRows | None, matrix: Any
+) -> list[tuple[Any, ...]]:
+    """Summaries of columns with the difference between test and training rows, where known."""
+    if train is None or train.matrix is matrix:
+        return [tuple(column) for column in columns]
+    drift_of = drifts(schema, train.matrix, matrix, train.scaling)
+    return [(*column, *drift_of.get(column[0], ())) for column in columns]

@@ -10,6 +10,7 @@ from auctor.core.result import Solution
 from auctor.core.types import FloatArray
 from auctor.evaluate.curves import Curve, Histogram, LiftPoint, ReliabilityCurve, ThresholdTable
 from auctor.evaluate.curves_info import CurvesInfo
+from auctor.evaluate.drift import Drift, differs
 from auctor.evaluate.intervals import Estimate
 from auctor.evaluate.rows import CostlyRow
 from auctor.evaluate.slices import Sliced
@@ -53,6 +54,11 @@ class ReportedModel(NamedTuple):
         Standard deviations of the columns.
     units : sequence of str, optional
         Units of the columns.
+    features : sequence of Feature, optional
+        The columns of the table by decreasing importance, in place of those that follow from
+        ``coef``, ``deviations`` and ``units``.
+    weight : array, optional
+        Weights of the test rows.
     """
 
     name: str
@@ -69,6 +75,8 @@ class ReportedModel(NamedTuple):
     headline: Headline | None = None
     deviations: FloatArray | None = None
     units: Sequence[str] | None = None
+    features: Sequence[Feature] | None = None
+    weight: FloatArray | None = None
 
 
 class Headline(NamedTuple):
@@ -126,7 +134,8 @@ class Feature(NamedTuple):
     """A column and its weight; positions count from 0.
 
     ``weight`` is what one ``unit`` of the column adds to the score; ``deviation`` is the standard
-    deviation of the column, NaN if it is not known.
+    deviation of the column, NaN if it is not known. A category has a weight for each level: its
+    ``weight`` is NaN, and ``deviation`` is the standard deviation of what its levels add.
     """
 
     name: str
@@ -138,24 +147,13 @@ class Feature(NamedTuple):
     @property
     def effect(self) -> float:
         """Weight times standard deviation; the weight if the deviation is not known."""
+        if math.isnan(self.weight):
+            return self.deviation
         return self.weight if math.isnan(self.deviation) else self.weight * self.deviation
 
 
-def feature_name(names: Sequence[str] | None, first_index: int | None, position: int) -> str:
-    """The name of a column; without names, its index in a file that starts at ``first_index``.
-
-    Examples
-    --------
-    >>> feature_name(["age"], None, 0), feature_name(None, 1, 0), feature_name(None, None, 0)
-    ('age', 'index 1', 'column 0')
-    """
-    if names is not None:
-        return str(names[position])
-    return f"column {position}" if first_index is None else f"index {position + first_index}"
-
-
 class Weights(NamedTuple):
-    """Numbers of all and of nonzero weights of a model, and the weights of largest effect."""
+    """Numbers of all and of nonzero weights of a model, and the columns of largest effect."""
 
     total: int
     nonzeros: int
@@ -163,7 +161,12 @@ class Weights(NamedTuple):
 
 
 class ModelInfo(NamedTuple):
-    """One model on the test rows; ``fit`` and ``weights`` are None if they are not known."""
+    """One model on the test rows; ``fit`` and ``weights`` are None if they are not known.
+
+    ``calibration_error`` is None without probabilities, ``total_weight`` without weights. With
+    weights, the headline and the curves count rows by them; thresholds, histogram and bins of
+    calibration count rows.
+    """
 
     name: str
     train_auc: float
@@ -179,6 +182,8 @@ class ModelInfo(NamedTuple):
     histogram: Histogram
     thresholds: ThresholdTable
     convergence: Convergence
+    calibration_error: Estimate | None = None
+    total_weight: float | None = None
 
 
 class Comparison(NamedTuple):
@@ -205,7 +210,11 @@ class DataInfo(NamedTuple):
 
 
 class ColumnInfo(NamedTuple):
-    """Summary of a column; values that are unknown, or undefined for its kind, are None."""
+    """Summary of a column; values that are unknown, or undefined for its kind, are None.
+
+    ``drift`` is the distance between the training rows and the test rows, from 0 to 1, and
+    ``p_value`` that of a test that they are alike.
+    """
 
     name: str
     kind: str
@@ -214,6 +223,14 @@ class ColumnInfo(NamedTuple):
     low: float | None = None
     high: float | None = None
     mean: float | None = None
+    drift: float | None = None
+    p_value: float | None = None
+
+    def drifts(self, columns: int) -> bool:
+        """Whether the column, one of so many, differs by more than chance, and not little."""
+        if self.drift is None or self.p_value is None:
+            return False
+        return differs(Drift(self.drift, self.p_value), columns)
 
 
 class PathInfo(NamedTuple):
@@ -232,8 +249,9 @@ class ReportInfo(NamedTuple):
 
     ``costs`` are those of a false positive and of a false negative. ``trained`` has the metric that
     the model was trained for, ``baselines`` the values of simpler models, ``errors`` the most
-    expensive wrong predictions, ``slices`` metrics by the values of some columns, and ``curves``
-    the curves of an additive model.
+    expensive wrong predictions, ``slices`` metrics by the values of some columns, ``curves`` the
+    curves of an additive model, ``chosen`` how the kind of model was chosen, ``split`` how the test
+    rows were, and ``savings`` what the predictions save where each row has its own costs.
     """
 
     title: str
@@ -253,3 +271,6 @@ class ReportInfo(NamedTuple):
     errors: tuple[CostlyRow, ...] = ()
     slices: tuple[Sliced, ...] = ()
     curves: CurvesInfo | None = None
+    chosen: str = ""
+    split: str = ""
+    savings: str = ""

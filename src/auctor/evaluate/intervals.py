@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import t
 
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -25,6 +26,7 @@ MAX_GROUPS = 500
 
 DELONG = "DeLong"
 WILSON = "Wilson"
+FOLDS = "t interval over the folds"
 BOOTSTRAP = f"stratified bootstrap, {DRAWS} samples"
 
 
@@ -77,6 +79,30 @@ def around(value: float, error: float, trials: float) -> Estimate:
     odds = math.log(value) - math.log1p(-value)
     reach = REACH * error / (value * (1.0 - value))  # d log-odds = d value / (value (1 - value))
     return Estimate(value, float(expit(odds - reach)), float(expit(odds + reach)), BOOTSTRAP)
+
+
+def over_folds(values: FloatArray, top: float = 1.0) -> Estimate:
+    """Mean over the folds of cross-validation, with a t interval; NaN values are left out.
+
+    The interval is cut at 0 and at ``top``, the least and the greatest value of the metric.
+
+    Because training sets overlap, the variance of the mean of J values is taken as their variance
+    times ``1 / J + 1 / (J - 1)``, after Nadeau and Bengio (2003).
+
+    Examples
+    --------
+    >>> [round(bound, 3) for bound in over_folds(np.array([0.8, 0.9, 0.85, 0.85]))[:3]]
+    [0.85, 0.751, 0.949]
+    """
+    known = values[~np.isnan(values)]
+    count = known.size
+    if count < 2:
+        value = float(known[0]) if count else math.nan
+        return Estimate(value, math.nan, math.nan, FOLDS)
+    mean, error = float(known.mean()), float(known.std(ddof=1))
+    reach = float(t.ppf(0.5 * (1.0 + LEVEL), count - 1)) * error
+    reach *= math.sqrt(1.0 / count + 1.0 / (count - 1))
+    return Estimate(mean, max(0.0, mean - reach), min(top, mean + reach), FOLDS)
 
 
 def spread(s: Sweep, seed: int) -> RankingErrors:

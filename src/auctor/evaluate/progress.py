@@ -30,6 +30,8 @@ RECENT = 12
 
 #: Number of points of a search that must be done before the remaining time is estimated.
 POINTS = 3
+#: Stages of a fit of curves, each of about the same length.
+ADDITIVE = ("strength", "member")
 #: Text that is shown when compilation begins for the first time.
 COMPILING = "compiling for the first run: this takes seconds once, later runs start at once"
 
@@ -96,6 +98,7 @@ class Progress(Watcher):
         self._noted = False
         self._shown = self._measured = -math.inf
         self._value = math.nan
+        self._began = 0.0
 
     def watch_rows(self, measure: Measure, name: str) -> None:
         """Set the metric on held-out rows, which is measured from now on."""
@@ -112,6 +115,13 @@ class Progress(Watcher):
             self._points = []
         self._last_point = self._working()
         self._value, self._measured = math.nan, -math.inf
+        if stage in ADDITIVE:  # the time to go at the mean time of those that are done
+            if number == 1:
+                self._began = self._last_point
+            elif self._due():
+                mean = (self._last_point - self._began) / (number - 1)
+                eta = duration(mean * (total - number + 1))
+                self._show([*self._where(), f"at most {eta} for all"])
 
     def on_plan(self, points: int) -> None:
         """Called with the number of points of the paths that follow the one that begins."""

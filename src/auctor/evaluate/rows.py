@@ -19,13 +19,13 @@ MAX_REASONS = 3
 class Reason(NamedTuple):
     """What a column adds to the score of a row, less its mean over the test rows.
 
-    The value is text if it is missing, or if the part belongs to two columns together.
+    The value is text if it is missing, or of a category.
     """
 
     name: str
     value: float | str
     part: float
-    #: "day" for a date, "category" for one of the values of a column of text.
+    #: "day" for a date.
     unit: str = "1"
 
 

@@ -17,6 +17,7 @@ from auctor.core.result import Status
 from auctor.core.types import Array, FloatArray, Target
 from auctor.core.watching import watch
 from auctor.data.coerce import stored
+from auctor.data.matrices import is_dense
 from auctor.data.preparation import Scaling
 from auctor.evaluate.progress import Measure, Progress
 from auctor.evaluate.results import TrainingRun
@@ -25,9 +26,11 @@ from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel
 from auctor.fit.parameters import ClassifierParameters
 from auctor.fit.prepare import Parts, check_finite
+from auctor.fit.result import FitOptions
 from auctor.fit.scale import scaled_rows
-from auctor.fit.targets import Rows, encode, positive_code
+from auctor.fit.targets import Rows, encode, positive_code, read_groups
 from auctor.fit.train_model import check_params, kind_for, train_model
+from auctor.kernels.runtime.parallel import limit_threads
 
 
 @speaks_as("train")
@@ -35,7 +38,6 @@ def train(
     params: ClassifierParameters,
     parts: Parts,
     *,
-    scale: bool | None = None,
     progress: Progress | None = None,
     seed: int = 0,
     command: str = "",
@@ -46,13 +48,10 @@ def train(
 
     Parameters
     ----------
-    params : ClassifierParameters, SearchParameters or AdditiveParameters
+    params : ClassifierParameters, SearchParameters, AdditiveParameters or AutoParameters
         Keys of ``class_weight`` may be the texts of labels.
     parts : Parts
         From `auctor.fit.prepare.prepare`.
-    scale : bool, optional
-        Whether to standardise the columns, in place; by default ``standardise`` of the parameters.
-        The model is for the original columns, scaled or not.
     progress : Progress, optional
         Shows the progress of the fit.
     seed : int
@@ -81,16 +80,20 @@ def train(
     (1.0, 1.0)
     """
     progress = progress or Progress(None)
-    params = kind_for(params).scaled(params, scale)
     weights = class_weights(params.class_weight, parts.classes)
     params = replace(params, class_weight=weights, pos_label=parts.pos_label)
     check_params(params)
-    rows = _rows(params, parts)
-    progress.watch_rows(*_measure(params, parts, rows.scaling))
     warnings_so_far = list(warned)
     start = time.perf_counter()
+    options = FitOptions()
     with watch(progress), gathered(warnings_so_far):
-        fitted = train_model(params, rows)
+        rows = _rows(params, parts)
+        if kind_for(params).competes:
+            params, parts, rows, options = _choose(params, parts, rows)
+        # Scaling in place would also change the test rows where these are the training rows.
+        rows = scaled_rows(params, rows, in_place=rows.matrix is not parts.test)
+        progress.watch_rows(*_measure(params, parts, rows.scaling))
+        fitted = train_model(params, rows, options)
     seconds = time.perf_counter() - start
     warnings_so_far += fitted.warnings
     if fitted.interrupted:
@@ -113,17 +116,33 @@ def train(
     )
 
 
+def _choose(
+    params: ClassifierParameters, parts: Parts, rows: Rows
+) -> tuple[ClassifierParameters, Parts, Rows, FitOptions]:
+    """The kind of model that the folds choose, with the rows as it reads them."""
+    with limit_threads(params.n_threads):
+        chosen = kind_for(params).choose(params, rows, parts.schema, FitOptions())
+    train = chosen.rows.matrix
+    test = train if parts.test is parts.train else chosen.matrix(parts.test)
+    changes = {"class_weight": params.class_weight, "pos_label": params.pos_label}
+    parts = parts._replace(train=train, test=test, schema=chosen.schema)
+    return replace(chosen.params, **changes), parts, chosen.rows, chosen.options
+
+
 def _rows(params: ClassifierParameters, parts: Parts) -> Rows:
-    """The training rows with their labels, scaled if the parameters say so."""
+    """The training rows with their labels."""
     kind = kind_for(params)
-    if not kind.keeps_missing:
-        check_finite(parts.train, parts.schema.feature_names)
+    if is_dense(parts.train) or not kind.keeps_missing:
+        check_finite(parts.train, parts.schema.feature_names, gaps=kind.keeps_missing)
     matrix = kind.read_rows(parts.train)
     classes, codes = encode(parts.train_labels, None)
     positive = positive_code(classes, codes, pos_label=parts.pos_label)
-    rows = Rows(matrix, classes, codes, positive=positive)
-    # Scaling in place would also change the test rows where these are the training rows.
-    return scaled_rows(params, rows, in_place=matrix is not parts.test)
+    facts, hits = parts.facts, codes == positive
+    goal = resolve_metric(params.metric, params.surrogate)
+    groups = read_groups(facts.groups, goal, codes.size, for_folds=True)
+    return Rows(
+        matrix, classes, codes, facts.weight, groups, positive, None, facts.by, facts.costs(hits)
+    )
 
 
 def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
@@ -134,8 +153,10 @@ def _on_training_rows(model: LinearModel, rows: Rows) -> tuple[float, float]:
         coef, intercept = rows.scaling.redo(model.coef, model.intercept)
         model = replace(model, coef=coef, intercept=intercept)
     decision = model.decision_function(rows.matrix)
-    seen = ScoredRows(rows.codes, decision, None, 0, rows.positive)
-    return metrics.auc(rows.codes == 1, decision), own_score(model, seen)
+    seen = ScoredRows(
+        rows.codes, decision, None, 0, rows.positive, rows.weight, rows.groups, rows.cost
+    )
+    return metrics.auc(rows.codes == 1, decision, weight=rows.weight), own_score(model, seen)
 
 
 def class_weights(weights: Any, classes: Array) -> Any:
@@ -182,13 +203,14 @@ def _measure(
         scores = data.scores(np.ascontiguousarray(coef), offset)
         hit = parts.test_codes == (parts.positive if parts.classes.size == 2 else position)
         try:
-            if metric.by_label:
+            if metric.by_label or metric.per is not None:
                 return metrics.auc(hit, scores)
             return float(metric.measure(hit, scores, None))
         except AuctorError:
             return float("nan")
 
-    return measure, "auc" if metric.by_label else str(params.metric)
+    own = not metric.by_label and metric.per is None
+    return measure, str(params.metric) if own else "auc"
 
 
 @contextmanager

@@ -13,9 +13,9 @@ import numpy as np
 from auctor import metrics
 from auctor.core.errors import AuctorError, DataError, DataWarning, speaks_as
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.evaluate.build import headline
+from auctor.evaluate.headline import calibration, headline
 from auctor.evaluate.info import Headline
-from auctor.evaluate.intervals import wilson
+from auctor.evaluate.intervals import Estimate, wilson
 from auctor.fit.prepare import check_classes, codes_of
 from auctor.tables import Chunk
 from auctor.tables.schema import Column, Schema
@@ -46,7 +46,7 @@ class Classifier(Protocol):
     def probabilities_at(self, decision: FloatArray) -> FloatArray:
         """Probabilities (n, n_classes) from decision values."""
 
-    def score_at(self, decision: FloatArray, y: Array) -> float:
+    def score_at(self, decision: FloatArray, y: Array, *weight_and_groups: Any) -> float:
         """The metric of decision values, greater is better."""
 
 
@@ -55,6 +55,7 @@ class ScoredRows:
     """Class codes of rows, with a model's scores minus its threshold and its probabilities.
 
     ``seed`` is that of the bootstrap, ``positive`` the code of the positive one of two classes.
+    Metrics count rows by ``weight``; that of the model by ``cost`` too, and k of ``groups``.
     """
 
     codes: IntArray
@@ -62,6 +63,16 @@ class ScoredRows:
     probabilities: FloatArray | None
     seed: int
     positive: int = 1
+    weight: FloatArray | None = None
+    groups: IntArray | None = None
+    cost: FloatArray | None = None
+
+    @property
+    def judged(self) -> FloatArray | None:
+        """Weights of the metric of the model: those of the rows times their costs."""
+        if self.weight is None or self.cost is None:
+            return self.weight if self.cost is None else self.cost
+        return self.weight * self.cost
 
     @property
     def sign(self) -> float:
@@ -86,7 +97,7 @@ class ScoredRows:
     @cached_property
     def headline(self) -> Headline:
         """The main metrics of two classes, with intervals."""
-        return headline(self.hit, self.scores, seed=self.seed)
+        return headline(self.hit, self.scores, seed=self.seed, weight=self.weight)
 
 
 @speaks_as("load")
@@ -154,6 +165,8 @@ def evaluation(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
         "metric": str(model.metric),
         "score": own_score(model, rows),
     }
+    if rows.weight is not None:
+        numbers["total_weight"] = float(rows.weight.sum())
     if model.classes.size == 2:
         numbers["positive"] = str(model.classes.tolist()[rows.positive])
         return numbers | _of_two(rows)
@@ -163,17 +176,17 @@ def evaluation(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
 def own_score(model: Classifier, rows: ScoredRows) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
     try:
-        return model.score_at(rows.decision, model.classes[rows.codes])
+        facts = () if rows.judged is None and rows.groups is None else (rows.judged, rows.groups)
+        return model.score_at(rows.decision, model.classes[rows.codes], *facts)
     except AuctorError:
         return float("nan")
 
 
 def _of_two(rows: ScoredRows) -> dict[str, Any]:
     """All metrics of two classes."""
-    hit, above = rows.hit, rows.scores > 0.0
+    hit, above, mass = rows.hit, rows.scores > 0.0, rows.weight
     head = rows.headline
-    table = metrics.confusion(hit, above)
-    right = wilson(float((hit == above).sum()), float(hit.size))
+    table = metrics.confusion(hit, above, weight=mass)
     numbers: dict[str, Any] = {
         "auc": head.auc,
         "average_precision": head.average_precision,
@@ -181,13 +194,26 @@ def _of_two(rows: ScoredRows) -> dict[str, Any]:
         "f1": head.fbeta,
         "precision": head.precision,
         "recall": head.recall,
-        "accuracy": right,
-        "balanced_error": metrics.balanced_error(hit, above),
-        "confusion": {name: int(count) for name, count in table._asdict().items()},
+        "accuracy": _share_right(hit == above, mass),
+        "balanced_error": metrics.balanced_error(hit, above, weight=mass),
+        "confusion": {name: _count(n, mass) for name, n in table._asdict().items()},
     }
     if rows.probabilities is not None:
         numbers["log_loss"] = _log_loss(rows)
+        numbers["calibration_error"] = calibration(hit, rows.likely, mass)
     return numbers
+
+
+def _share_right(right: Array, weight: FloatArray | None) -> Estimate:
+    """The share of right predictions; weights count for as many rows as vary as much."""
+    mass = np.ones(right.size) if weight is None else weight
+    count = mass.sum() ** 2 / (mass**2).sum()
+    return wilson(float(np.average(right, weights=mass) * count), float(count))
+
+
+def _count(count: float, weight: FloatArray | None) -> float:
+    """A number of rows, or the sum of their weights."""
+    return int(count) if weight is None else float(count)
 
 
 def _of_several(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
@@ -195,17 +221,20 @@ def _of_several(model: Classifier, rows: ScoredRows) -> dict[str, Any]:
     best = rows.decision.argmax(axis=1)
     k = model.classes.size
     # Confusion matrix: rows are the true classes, columns the predicted ones.
-    counts = np.zeros((k, k), dtype=np.int64)
-    np.add.at(counts, (rows.codes, best), 1)
+    mass = rows.weight
+    counts = np.zeros((k, k), dtype=np.int64 if mass is None else np.float64)
+    np.add.at(counts, (rows.codes, best), 1 if mass is None else mass)
     each: dict[str, dict[str, Any]] = {
         str(name): {
-            "auc": metrics.auc_interval(rows.codes == j, rows.decision[:, j])._asdict(),
-            "f1": metrics.fbeta(rows.codes == j, best == j),
+            "auc": metrics.auc_interval(
+                rows.codes == j, rows.decision[:, j], weight=mass
+            )._asdict(),
+            "f1": metrics.fbeta(rows.codes == j, best == j, weight=mass),
         }
         for j, name in enumerate(model.classes.tolist())
     }
     numbers: dict[str, Any] = {
-        "accuracy": wilson(float((best == rows.codes).sum()), float(best.size)),
+        "accuracy": _share_right(best == rows.codes, mass),
         "auc": float(np.mean([one["auc"]["auc"] for one in each.values()])),
         "f1": float(np.mean([one["f1"] for one in each.values()])),
         "each": each,
@@ -220,7 +249,8 @@ def _log_loss(rows: ScoredRows) -> float:
     """Mean of minus the logarithm of the probability of the true class."""
     assert rows.probabilities is not None
     own = rows.probabilities[np.arange(rows.codes.size), rows.codes]
-    return float(-np.log(np.maximum(own, np.finfo(np.float64).tiny)).mean())
+    losses = -np.log(np.maximum(own, np.finfo(np.float64).tiny))
+    return float(np.average(losses, weights=rows.weight))
 
 
 @speaks_as("evaluate")

@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor import metrics
 from auctor.core.types import Array, FloatArray
-from auctor.evaluate.intervals import DELONG, Estimate
+from auctor.evaluate.intervals import DELONG, Estimate, wilson
 from auctor.evaluate.trained_metric import ReportedMetric
 
 #: Largest number of slices of a column; the rarest values share the last.
@@ -33,7 +33,9 @@ class Slice(NamedTuple):
     value : float
         The metric that the model was trained for; NaN if it is not defined for these rows.
     auc : Estimate
-    precision, recall : float
+    precision : float
+    recall, fpr, flagged : Estimate
+        Rates of true and of false positives, and the share of rows that are predicted positive.
     """
 
     name: str
@@ -42,7 +44,9 @@ class Slice(NamedTuple):
     value: float
     auc: Estimate
     precision: float
-    recall: float
+    recall: Estimate
+    fpr: Estimate
+    flagged: Estimate
 
 
 class Sliced(NamedTuple):
@@ -139,4 +143,9 @@ def _slice(name: str, rows: Array, hit: Array, scores: FloatArray, metric: Repor
         auc = Estimate(*metrics.auc_interval(truth, values)[:3], DELONG)
     table = metrics.confusion(truth, values > 0.0)
     value = metric.value(truth, values + metric.shift) if both else math.nan
-    return Slice(name, int(rows.size), positives, value, auc, table.precision, table.tpr)
+    rates = (
+        wilson(table.tp, table.tp + table.fn),
+        wilson(table.fp, table.fp + table.tn),
+        wilson(table.tp + table.fp, sum(table)),
+    )
+    return Slice(name, int(rows.size), positives, value, auc, table.precision, *rates)

@@ -12,6 +12,7 @@ from auctor.core.errors import AuctorError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.evaluate.intervals import REACH, Estimate
+from auctor.evaluate.verdict import LINEAR, verdict_on_rows
 
 #: Largest number of bootstrap samples: a standard error is then accurate to 1 / sqrt(400) = 5 %.
 DRAWS = 200
@@ -42,12 +43,15 @@ class ReportedMetric(NamedTuple):
     shift : float
         Added to the model's scores, from which the threshold was subtracted, before they are
         measured: log-loss needs the scores before that.
+    kind : str
+        The kind of the model, one of `auctor.evaluate.verdict`.
     """
 
     name: str
     measure: Measure
     base: float | None = None
     shift: float = 0.0
+    kind: str = LINEAR
 
     def metric_value(self, measured: float) -> float:
         """The metric itself from the value of the measure.
@@ -77,11 +81,14 @@ class Rival(NamedTuple):
         Scores, above 0 for rows that are predicted positive.
     note : str
         Description of the model, or the reason why it has no scores.
+    kind : str
+        One of `auctor.evaluate.verdict`.
     """
 
     name: str
     scores: FloatArray | None
     note: str = ""
+    kind: str = LINEAR
 
 
 class TrainedMetric(NamedTuple):
@@ -98,6 +105,9 @@ class TrainedMetric(NamedTuple):
         The metric on the training rows; NaN if it is not known.
     greater : bool
         Whether greater is better.
+    verdict : str
+        Which of this and the other models to take, by the rule of `auctor compare`; empty without
+        others.
     """
 
     metric: str
@@ -105,6 +115,7 @@ class TrainedMetric(NamedTuple):
     best: float
     train: float
     greater: bool
+    verdict: str = ""
 
     @property
     def overfits(self) -> bool:
@@ -168,28 +179,33 @@ def trained_metric(
     (0.75, 1.0, 0.5, 0.25)
     """
     hit = np.asarray(y) > 0
-    measured = [rival.scores for rival in rivals if rival.scores is not None]
+    measured = [rival for rival in rivals if rival.scores is not None]
     scores = scores + metric.shift
-    errors = _errors(metric, hit, [scores, *measured], seed)
-    value = metric.value(hit, scores)
+    every = [scores, *(rival.scores for rival in measured if rival.scores is not None)]
+    values = np.array([metric.value(hit, one) for one in every])
+    drawn = _draws(metric, hit, every, seed)
     best = metric.value(hit, np.where(hit, CERTAIN, -CERTAIN))
     greater = metric.base is None
-    estimate = known or _within(value, errors[0], greater, best)
-    left = iter(errors[1:])
-    lines = []
-    for rival in rivals:
-        if rival.scores is None:
-            lines.append(Baseline(rival.name, math.nan, None, rival.note))
-            continue
-        own = metric.value(hit, rival.scores)
-        difference = value - own if greater else own - value
-        ahead = _around(difference, next(left))
-        lines.append(Baseline(rival.name, own, ahead, rival.note))
-    return TrainedMetric(metric.name, estimate, best, train, greater), tuple(lines)
+    estimate = known or _within(float(values[0]), _error(drawn[:, 0]), greater, best)
+    sign = 1.0 if greater else -1.0
+    ahead = iter(
+        _around(float(sign * (values[0] - values[k])), _error(drawn[:, 0] - drawn[:, k]))
+        for k in range(1, len(every))
+    )
+    own = iter(values[1:].tolist())
+    lines = tuple(
+        Baseline(rival.name, math.nan, None, rival.note)
+        if rival.scores is None
+        else Baseline(rival.name, next(own), next(ahead), rival.note)
+        for rival in rivals
+    )
+    models = [("this model", metric.kind), *((rival.name, rival.kind) for rival in measured)]
+    told = verdict_on_rows(models, sign * values, sign * drawn)
+    return TrainedMetric(metric.name, estimate, best, train, greater, told), lines
 
 
-def _errors(metric: ReportedMetric, hit: Array, scored: list[FloatArray], seed: int) -> list[float]:
-    """Standard errors of the first model's metric, and of its difference from each other model's.
+def _draws(metric: ReportedMetric, hit: Array, scored: list[FloatArray], seed: int) -> FloatArray:
+    """The metric of each model on the same bootstrap samples of the rows, (samples, models).
 
     A bootstrap sample is drawn from each class separately, as weights of the rows.
     """
@@ -203,11 +219,13 @@ def _errors(metric: ReportedMetric, hit: Array, scored: list[FloatArray], seed: 
             weight[place] = np.bincount(rng.integers(place.size, size=place.size),
                                         minlength=place.size)  # fmt: skip
         row[:] = [metric.value(hit, scores, weight) for scores in scored]
-    known = values[~np.isnan(values).any(axis=1)]  # samples for which the metric is defined
-    if known.shape[0] < 2:
-        return [math.nan] * len(scored)
-    others = known[:, :1] - known[:, 1:]
-    return [float(known[:, 0].std(ddof=1)), *others.std(axis=0, ddof=1).tolist()]
+    defined = ~np.isnan(values).any(axis=1)
+    return np.asarray(values[defined])
+
+
+def _error(values: FloatArray) -> float:
+    """The standard error; NaN for fewer than two samples."""
+    return float(values.std(ddof=1)) if values.size > 1 else math.nan
 
 
 def _around(value: float, error: float) -> Estimate:

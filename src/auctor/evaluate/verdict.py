@@ -9,14 +9,26 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-#: Kinds of models, for the recommendation.
-LINEAR = "linear"
-TREES = "trees"
+from auctor.core.types import FloatArray
+
+#: Kinds of models, for the recommendation; ours by the names that models have.
 CONSTANT = "constant"
+LINEAR = "linear"
+CURVED = "curves"
+PAIRED = "curves with pairs"
+TREES = "trees"
+#: What can be read of each kind of model, the simplest kind first.
+READABLE = {
+    CONSTANT: "",
+    LINEAR: "a linear model, a weight for each column, can be read",
+    CURVED: "a curve for each column can be read",
+    PAIRED: "curves and maps of pairs of columns can be read",
+    TREES: "trees cannot be read",
+}
 #: A difference is significant if its corrected p-value is below this.
 SIGNIFICANCE = 0.05
-#: A linear model that is not significantly worse than trees is recommended.
-SMALL_LEAD = 0.1
+#: P-value from which a lag would hardly become significant with more folds.
+UNDECIDED = 0.5
 
 
 class Row(NamedTuple):
@@ -150,8 +162,6 @@ def recommendation(rows: Sequence[Row], best: str) -> str:
     if not best:
         return "Nothing to recommend: fewer than two models could be measured."
     first, *rest = present
-    # Rows that are not significantly worse than the best; an untested one (NaN) is among them.
-    level = [row for row in rest if not row.p_value < SIGNIFICANCE]
     constant = next((row for row in present if row.kind == CONSTANT), None)
     if first.kind == CONSTANT:
         return (
@@ -159,60 +169,93 @@ def recommendation(rows: Sequence[Row], best: str) -> str:
             f"{model_name(rest[0])} comes closest, {abs(rest[0].difference):.4f} behind. Look at "
             "the columns and the labels first."
         )
-    if constant is not None and constant in level:
+    if constant is not None and not constant.p_value < SIGNIFICANCE:
         return (
-            f"Take none of these yet: {model_name(first)} has the best mean, but "
+            f"Take none of these yet: {model_name(first)} is the best, but "
             f"{_chance(constant)} a constant score. More rows or other columns may help."
         )
-    if first.kind == TREES:
-        return _trees(first, rest, level)
-    told = _reason(first, rest, level)
-    trees = next((row for row in rest if row.kind == TREES), None)
-    nothing = trees is not None and trees not in level
-    return f"Take {model_name(first)}: {told}{'; trees find nothing more here' if nothing else ''}."
-
-
-def _trees(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
-    """The sentence where boosted trees have the best mean."""
-    linear = next((row for row in rest if row.kind == LINEAR), None)
-    if linear is None:
-        return f"Take {model_name(first)}: no linear model could be measured."
-    ahead = f"{abs(linear.difference):.4f} ahead of the best linear model, {model_name(linear)}"
-    if linear not in level:
-        return (
-            f"Take {model_name(first)}: trees win here, {ahead} (p = {linear.p_value:.3f}); they "
-            "fit curves and interactions of the columns that a linear model cannot."
-        )
-    lead = max((-row.difference for row in rest if row.kind == CONSTANT), default=math.inf)
-    if -linear.difference > SMALL_LEAD * lead:
-        return (
-            f"Take {model_name(first)}: trees are {ahead}, which {_why_not(linear)}; more "
-            "--repeats would tell."
-        )
+    taken = simplest(present)
+    readable = READABLE[taken.kind]
+    if taken is first:
+        nearest = next((row for row in rest if row.kind != CONSTANT), None)
+        simpler = [row for row in rest if _rank(row) < _rank(first) and row.kind != CONSTANT]
+        lead = ""
+        if simpler or nearest is not None:
+            other = simpler[0] if simpler else nearest
+            assert other is not None
+            lead = f", {abs(other.difference):.4f} ahead of {model_name(other)}"
+            lead += f" (p = {other.p_value:.3f})" if other.p_value < SIGNIFICANCE else ""
+        return f"Take {model_name(first)}: it is the best{lead}; {readable}."
     return (
-        f"Take {model_name(linear)}: {model_name(first)} is ahead of it by "
-        f"{abs(linear.difference):.4f}, which {_why_not(linear)}, and a linear model can be read."
+        f"Take {model_name(taken)}: {model_name(first)} is ahead of it by "
+        f"{abs(taken.difference):.4f}, which {_why_not(taken)}; {readable}."
     )
 
 
-def _reason(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
-    """The reason to take the model with the best mean, a linear one."""
-    models = [row for row in level if row.kind != CONSTANT]
-    if not models:
-        return (
-            f"it is ahead of the next best, {model_name(rest[0])}, by "
-            f"{abs(rest[0].difference):.4f} (p = {rest[0].p_value:.3f})"
+def verdict_on_rows(
+    models: Sequence[tuple[str, str]], values: FloatArray, drawn: FloatArray
+) -> str:
+    """The recommendation by the values of models on the same rows; empty without another model.
+
+    Parameters
+    ----------
+    models : sequence of pairs
+        Name and kind of each model.
+    values : (models,) array
+        Greater is better.
+    drawn : (samples, models) array
+        The values on bootstrap samples of the rows; their spread gives the p-values.
+
+    Examples
+    --------
+    >>> drawn = np.random.default_rng(0).normal([0.8, 0.5, 0.81], 0.01, size=(200, 3))
+    >>> models = [("this model", LINEAR), ("constant score", CONSTANT), ("trees", TREES)]
+    >>> verdict_on_rows(models, np.array([0.8, 0.5, 0.81]), drawn)[:51]
+    'Take this model: trees is ahead of it by 0.0100, wh'
+    """
+    if sum(kind != CONSTANT for _, kind in models) < 2 or len(drawn) < 2 or np.isnan(values).any():
+        return ""
+    best = int(np.argmax(values))
+    lag = values - values[best]
+    error = (drawn - drawn[:, [best]]).std(axis=0, ddof=1)
+    p = [
+        math.nan
+        if k == best
+        else float(2.0 * stats.norm.sf(-lag[k] / error[k]))
+        if error[k]
+        else float(lag[k] == 0.0)
+        for k in range(len(models))
+    ]
+    rows = [
+        Row(name, "", kind, mean=value, difference=behind, p_value=corrected)
+        for (name, kind), value, behind, corrected in zip(
+            models, values.tolist(), lag.tolist(), holm(p), strict=True
         )
-    nearest = models[0]
-    others = f" and {len(models) - 1} more" if len(models) > 1 else ""
-    text = (
-        f"it has the best mean, though {model_name(nearest)}{others} may be as good "
-        f"({abs(nearest.difference):.4f} behind, which {_why_not(nearest)})"
-    )
-    quick = min(models, key=lambda row: row.seconds)
-    if quick.seconds < 0.5 * first.seconds:
-        text += f"; {model_name(quick)} is the quickest of these"
-    return text
+    ]
+    return recommendation(rows, rows[best].name)
+
+
+def simplest(present: Sequence[Row]) -> Row:
+    """The simplest model whose lag behind the best, the first row, may be chance.
+
+    Of several of one kind that with the best mean.
+    """
+    level = [row for row in present if row is present[0] or not row.p_value < SIGNIFICANCE]
+    return min((row for row in level if row.kind != CONSTANT), key=_rank)
+
+
+def is_clear(rows: Sequence[Row], best: str) -> bool:
+    """Whether more folds would hardly change the verdict: no lag is near to being significant."""
+    present = sorted((row for row in rows if not row.refused), key=_merit, reverse=True)
+    if not best or present[0].kind == CONSTANT:
+        return True
+    taken = simplest(present)
+    return taken is present[0] or taken.p_value > UNDECIDED
+
+
+def _rank(row: Row) -> int:
+    """Place of the kind of a model in the order of simplicity."""
+    return list(READABLE).index(row.kind)
 
 
 def _why_not(row: Row) -> str:

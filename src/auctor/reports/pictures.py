@@ -11,7 +11,8 @@ import numpy as np
 
 from auctor.core.errors import DataError, speaks, speaks_as
 from auctor.core.optional import require
-from auctor.evaluate.curves_info import MOST_CURVES, ColumnCurve, CurvesInfo, PairMap, curves_info
+from auctor.evaluate.curves_info import MOST_CURVES, ColumnCurve, CurvesInfo, curves_info
+from auctor.evaluate.pair_maps import PairMap
 from auctor.fit.model import model_of
 from auctor.reports.html.page import additive_section
 
@@ -126,7 +127,9 @@ def draw_term(term: ColumnCurve | PairMap, ax: Any) -> None:
         low, high = term.band
         ax.stairs(high, term.edges, baseline=low, fill=True, alpha=0.25)
     ax.stairs(term.level, term.edges, baseline=None)
-    ax.set(title=term.title, xlabel=term.name, ylabel="Added to the score")
+    if term.of_dates:
+        ax.xaxis_date()  # days since 1970, as matplotlib counts them
+    ax.set(title=term.title, xlabel=term.axis, ylabel="Added to the score")
 
 
 @speaks_as("curve_pictures")
@@ -153,8 +156,9 @@ def curve_pictures(
             got=f"{scores}, one per class",
             todo="Draw column_curves(model, score=k) for class number k.",
         )
-    if hasattr(model, "schema_"):  # of a table, whose rows and names are encoded
-        names = names or model.schema_.feature_names
+    schema = getattr(model, "schema_", None)
+    if schema is not None:  # of a table, whose rows and names are encoded
+        names = names or schema.feature_names
         X = None if X is None else model.encode(X)
     wanted = {f"Row {row}": int(row) for row in rows}
-    return CurvePictures(curves_info(model, names, X, wanted))
+    return CurvePictures(curves_info(model, names, X, wanted, schema))

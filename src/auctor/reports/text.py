@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from datetime import date, timedelta
 
 from auctor.evaluate.info import Comparison, DataInfo, FitInfo
 from auctor.evaluate.rows import Reason
 from auctor.evaluate.trained_metric import Baseline, TrainedMetric
+from auctor.tables.dates import day_text
 
 #: Explanation of the certified gap.
 GAP_MEANING = (
-    "The certified gap is a proof: no linear model with this loss and penalty has a training "
-    "objective that is lower by more than the gap."
+    "The certified gap is a proof: no other values of the weights or curves give this "
+    "loss and penalty an objective on the training rows that is lower by more than the gap."
 )
 
 
@@ -30,30 +30,15 @@ def number(value: float | None, form: str = ".3f") -> str:
 
 
 def short(value: float | None) -> str:
-    """A number with four significant digits.
+    """A number with four significant digits, and without an exponent below a billion.
 
     Examples
     --------
     >>> short(0.000123456), short(-1234567.0), short(2.0)
-    ('0.0001235', '-1.235e+06', '2')
+    ('0.0001235', '-1,234,567', '2')
     """
-    return number(value, ".4g")
-
-
-def day_text(days: float | None) -> str:
-    """A date from its days since 1 January 1970; the number itself outside the calendar.
-
-    Examples
-    --------
-    >>> day_text(19723.5), day_text(None), day_text(1e9)
-    ('2024-01-01', '–', '1e+09')
-    """
-    if days is None or not math.isfinite(days):
-        return short(days)
-    try:
-        return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
-    except OverflowError:
-        return short(days)
+    large = value is not None and 1e4 <= abs(value) < 1e9
+    return number(value, ",.0f" if large else ".4g")
 
 
 def describe_reason(reason: Reason) -> str:
@@ -61,18 +46,13 @@ def describe_reason(reason: Reason) -> str:
 
     Examples
     --------
-    >>> describe_reason(Reason("age", 84.9, 0.8)), describe_reason(Reason("seg=c", 0.0, 0.1, "category"))
-    ('age = 84.9 (+0.8)', 'seg is not c (+0.1)')
-    """  # noqa: E501
+    >>> describe_reason(Reason("age", 84.9, 0.8)), describe_reason(Reason("seg", "c", 0.1))
+    ('age = 84.9 (+0.8)', 'seg = c (+0.1)')
+    """
     name, value, part, unit = reason
-    column, _, level = name.partition("=")
-    if isinstance(value, str):
-        text = f"{name} = {value}"
-    elif unit == "category" and level:
-        text = f"{column} {'=' if value else 'is not'} {level}"
-    else:
-        text = f"{name} = {day_text(value) if unit == 'day' else short(value)}"
-    return f"{text} ({number(part, '+.3g')})"
+    if not isinstance(value, str):
+        value = day_text(value) if unit == "day" else short(value)
+    return f"{name} = {value} ({number(part, '+.3g')})"
 
 
 def beta_name(beta: float) -> str:

@@ -64,9 +64,8 @@ class ArrayFile:
         self.source, self.options, self._rows, self._labels = source, options, rows, labels
         if len(rows.shape) != 2 or rows.dtype.kind not in _NUMBERS:
             raise DataError(
-                "an array of numbers with two dimensions",
-                got=f"{rows.dtype} of shape {rows.shape} in {source.name}",
-                todo="Convert it to numbers, or reshape it.",
+                f"an array of numbers with two dimensions; got {rows.dtype} of shape {rows.shape} "
+                f"in {source.name}. Convert it to numbers, or reshape it."
             )
         n, d = rows.shape
         # Names are those of the file, or column_1, column_2, ...; d of them.
@@ -74,9 +73,8 @@ class ArrayFile:
         fields = default_names(d) if names is None else check_names(source.name, names)
         if len(fields) != d:
             raise DataError(
-                "one name per column",
-                got=f"{len(fields)} names for {d} columns in {source.name}",
-                todo="Store one name for each column.",
+                f"one name per column; got {len(fields)} names for {d} columns in {source.name}. "
+                "Store one name for each column."
             )
         # Labels are a column of the rows, or the array y with one entry per row.
         self._label_field = None
@@ -86,9 +84,8 @@ class ArrayFile:
             self.label = None if self._label_field is None else fields[self._label_field]
         elif labels.shape != (n,) or labels.dtype.kind not in _NUMBERS + "U":
             raise DataError(
-                "one label per row",
-                got=f"{labels.dtype} of shape {labels.shape} for {n} rows of {source.name}",
-                todo="Store one number or word per row.",
+                f"one label per row; got {labels.dtype} of shape {labels.shape} for {n} rows of "
+                f"{source.name}. Store one number or word per row."
             )
         self.names = tuple(name for k, name in enumerate(fields) if k != self._label_field)
         self.text_columns: frozenset[int] = frozenset()
@@ -102,9 +99,8 @@ class ArrayFile:
         """All rows, in blocks of at most ``options.most_rows``."""
         if "category" in kinds:
             raise DataError(
-                "text in the columns that were categories",
-                got=f"numbers in {self.source.name}",
-                todo="Pass a file with the columns that the schema names.",
+                f"text in the columns that were categories; got numbers in {self.source.name}. "
+                "Pass a file with the columns that the schema names."
             )
         used = [kind == "number" for kind in kinds]
         if self._label_field is not None:
@@ -183,8 +179,6 @@ def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> 
 
     Parameters
     ----------
-    source : Source
-    options : ReadOptions
     whole : bool
         Whether to give all rows as one chunk.
     """
@@ -193,18 +187,16 @@ def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> 
         stored = _member(archive, "format")
         if stored.size != 1 or stored.item() not in (b"csr", "csr"):
             raise DataError(
-                "rows in CSR format",
-                got=f"{str(stored)!r:.40} in {source.name}",
-                todo="Convert the matrix with .tocsr() and save it again.",
+                f"rows in CSR format; got {str(stored)!r:.40} in {source.name}. Convert the matrix "
+                "with .tocsr() and save it again."
             )
         _check_members(archive, _CSR, source)
         matrix = _csr(*(_member(archive, name) for name in _CSR))
         labels = _member(archive, "y") if "y" in archive else None
         if labels is None and options.labelled:
             raise DataError(
-                "labels in the array y",
-                got=f"{listed(archive.files)} in {source.name}",
-                todo="Store the labels as y in the same file.",
+                f"labels in the array y; got {listed(archive.files)} in {source.name}. Store the "
+                "labels as y in the same file."
             )
     n, d = matrix.shape
     if labels is None:
@@ -246,9 +238,9 @@ def _refuse_long_integers(matrix: Any) -> None:
     if long.size:
         column = int(matrix.indices[matrix.data == long[0]][0])
         raise DataError(
-            "whole numbers up to 2^53, which floats hold exactly",
-            got=f"{long[0]} in column {column} of the matrix, counted from 0",
-            todo="Drop such columns, or store them as floating-point numbers.",
+            f"whole numbers up to 2^53, which floats hold exactly; got {long[0]} in column "
+            f"{column} of the matrix, counted from 0. Drop such columns, or store them as "
+            "floating-point numbers."
         )
 
 
@@ -322,9 +314,7 @@ def _check_members(archive: Any, names: Sequence[str], source: Source) -> None:
 def _check_source(source: Source) -> None:
     """Refuse a pipe: array files need random access."""
     if source.live:
-        raise DataError(
-            "an array file with random access", got="standard input", todo="Pass a path."
-        )
+        raise DataError("an array file with random access; got standard input. Pass a path.")
 
 
 @contextmanager
@@ -346,7 +336,6 @@ def _reading(source: Source) -> Iterator[None]:
 def _damaged(source: Source, what: str) -> DataError:
     """The error for a file whose arrays cannot be read."""
     return DataError(
-        "a NPY or NPZ file of numbers",
-        got=f"{what} in {source.name}",
-        todo="Check that it is complete and of that format.",
+        f"a NPY or NPZ file of numbers; got {what} in {source.name}. Check that it is complete and "
+        "of that format."
     )

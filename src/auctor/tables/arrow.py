@@ -91,9 +91,7 @@ def _table_file(
         fields = check_names(source.name, list(schema.names))
     if fields != list(schema.names):
         raise DataError(
-            "a name for every column",
-            got=f"an empty name in {source.name}",
-            todo="Rename that column.",
+            f"a name for every column; got an empty name in {source.name}. Rename that column."
         )
     place = find_label(source.name, fields, options, len(fields))
     label = None if place is None else fields[place]
@@ -109,12 +107,10 @@ class ArrowFile:
     ----------
     name : str
         Name of the file or the table, for messages.
-    schema : pyarrow.Schema
     batches : callable
         ``batches(names)`` gives the record batches of some columns, from the first one on.
     label : str, optional
         The label column; it may be a column that the batches do not have.
-    options : ReadOptions
     kind : str
         What a file must be, for messages.
     """
@@ -220,25 +216,22 @@ class ArrowFile:
             rounded = types.is_integer(column.type) and labels.dtype.kind == "f"  # by a null
             if rounded and self.options.labelled and long_labels(labels).size:
                 raise DataError(
-                    EXACT_LABELS + " beside null",
-                    got=f"larger ones in {self.label!r} of {self.name}",
-                    todo="Drop the rows without a label first.",
+                    f"{EXACT_LABELS + ' beside null'}; got larger ones in {self.label!r} of "
+                    f"{self.name}. Drop the rows without a label first."
                 )
             return labels
         if column.null_count:
             raise DataError(
-                "a label in every row",
-                got=f"null in {self.label!r} of {self.name}",
-                todo="Drop the rows without a label first.",
+                f"a label in every row; got null in {self.label!r} of {self.name}. Drop the rows "
+                "without a label first."
             )
         if types.is_boolean(column.type):
             return np.asarray(column.to_numpy(zero_copy_only=False)).astype(np.int64)
         words = [str(value) for value in column.to_pylist()]
         if any("\0" in word for word in words):
             raise DataError(
-                "text as labels",
-                got=f"a zero byte in {self.label!r} of {self.name}",
-                todo="Remove zero bytes from the labels.",
+                f"text as labels; got a zero byte in {self.label!r} of {self.name}. Remove zero "
+                "bytes from the labels."
             )
         return np.array(words)
 
@@ -251,9 +244,8 @@ class ArrowFile:
         ]
         if bad:
             raise DataError(
-                "columns of numbers or text",
-                got=f"{listed(bad, 3)} in {self.name}",
-                todo="Encode or drop such columns first.",
+                f"columns of numbers or text; got {listed(bad, 3)} in {self.name}. Encode or drop "
+                "such columns first."
             )
 
 
@@ -261,9 +253,7 @@ def _check_source(source: Source, kind: str) -> None:
     """Refuse a pipe, and a missing pyarrow."""
     require("pyarrow", extra="cli", to=f"read {kind}")
     if source.live:
-        raise DataError(
-            f"a file of {kind} with random access", got="standard input", todo="Pass a path."
-        )
+        raise DataError(f"a file of {kind} with random access; got standard input. Pass a path.")
 
 
 @contextmanager

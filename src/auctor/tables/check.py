@@ -8,63 +8,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor import metrics
 from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray
+from auctor.data.codebook import MOST_CODES
 from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT_INTEGERS, has_decimal_comma, listed, parse_number
 from auctor.tables.dates import days, patterns_of
+from auctor.tables.findings import FEW_ROWS, ColumnView, Finding, found_in, merged
 from auctor.tables.infer import MOSTLY, Note
+from auctor.tables.leaks import binary_hits, leaks, spellings
 from auctor.tables.options import ReadOptions, reading_option
 from auctor.tables.stats import ColumnStats
 
-#: Smallest number of rows for findings about distinct values.
-FEW_ROWS = 20
 #: Share of categories among the values from which a column of text is nearly unique.
-NEARLY_UNIQUE = 0.5
-#: AUC of a single column from which it is reported as a possible leak of the label.
-LEAK = 0.99
-#: Advice about a possible leak.
-LEAK_ADVICE = "Pass {option} unless its value is known before the label is."
-#: Largest number of rows, evenly spaced, on which the AUC of a column is computed.
-MOST_RANKED = 20_000
-#: Smallest mean number of rows per category for the AUC of a column of text.
-ROWS_PER_LEVEL = 20
+NEARLY_UNIQUE = 0.2
 #: Numbers that often stand for a missing value: -1, and nines such as 999 or -99.
 _STANDS_FOR_MISSING = re.compile(r"-1|-9|-?99+")
 #: Smallest number of rows with such a number for a finding.
 FEW_REPEATS = 5
+#: Levels that an additive model can tell apart in one column, at most.
+MOST_LEVELS = MOST_CODES - 2
 #: Names of columns whose whole numbers are codes, not quantities.
-_CODE_NAME = re.compile(r"(?:^|[_\W])(?:zip|plz|cap|postal|post_?code|zip_?code)", re.IGNORECASE)
+_CODE_NAME = re.compile(
+    r"(?:^|[_\W])(?:zip|plz|postal|post_?code|zip_?code)(?![a-z])|^cap$", re.IGNORECASE
+)
+#: Names of columns whose whole numbers are ids: id, customer_id, Customer ID, customerId, ...
+_ID_NAME = re.compile(r"(?:^|[_\W])(?i:ids?|[ug]uid)$|[a-z]I[Dd]$")
 _DATE = re.compile(
     r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})(?:[ T].*)?"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
 )
-
-
-class Finding(NamedTuple):
-    """A finding about a column: its kind, how the column is used, and what the user can do."""
-
-    column: str
-    kind: str
-    note: Note
-
-
-class ColumnView(NamedTuple):
-    """One column as it was read: numbers, or codes of words with the counts of the words."""
-
-    name: str
-    numbers: FloatArray | None
-    codes: Array
-    words: list[str]
-    counts: dict[str, int]
-    #: Whether all values are whole numbers and the file does not store them as floating point.
-    whole: bool
 
 
 def check_columns(
@@ -76,21 +53,30 @@ def check_columns(
     options: ReadOptions,
 ) -> list[Finding]:
     """Findings about the columns of a table in memory, without those whose kind the user set."""
-    settled = {*options.listed("as_category"), *options.listed("as_number"), *options.date}
-    found = list(_spellings(labels, file.label or "label"))
-    hit = _hits(labels, block.n_rows)
+    settled = _settled(options)
+    found = list(spellings(labels, file.label or "label"))
+    hit = binary_hits(labels, block.n_rows)
     for seen in _columns(block, stats, file, kinds):
-        found += _leaks(seen, hit)
+        found += leaks(seen, hit)
         if seen.name not in settled:
-            found += _number(seen) if seen.numbers is not None else _text(seen, options.decimal)
-    return found
+            if seen.numbers is not None:
+                found += _number(seen)
+            else:
+                found += _text(seen, options.decimal, curves=options.categorical == "levels")
+    return merged(found)
+
+
+def _settled(options: ReadOptions) -> set[str]:
+    """The columns whose kind the user set."""
+    named = (options.listed(what) for what in ("as_category", "as_words", "as_number"))
+    return {*options.date, *(name for names in named for name in names)}
 
 
 def leave_out_unique(
     stats: ColumnStats, file: TableFile, kinds: list[str], options: ReadOptions, notes: list[Note]
 ) -> bool:
     """Skip columns of text that differ in every row, with a note; returns whether there are any."""
-    settled = {*options.listed("as_category"), *options.listed("as_number"), *options.date}
+    settled = _settled(options)
     texts = [k for k, kind in enumerate(kinds) if kind == "category"]
     unique = [
         k
@@ -139,14 +125,6 @@ def _columns(
             c += 1
 
 
-def _found(
-    seen: ColumnView, kind: str, does: str, todo: str, option: str | Option, *, warns: bool = False
-) -> Finding:
-    """A finding; the name of an option stands for that option with the column as its value."""
-    named = reading_option(option, [seen.name]) if isinstance(option, str) else option
-    return Finding(seen.name, kind, Note(does, todo, named, warns=warns))
-
-
 def _number(seen: ColumnView) -> Iterator[Finding]:
     """Findings about a column of numbers: a constant, a code, or an id."""
     assert seen.numbers is not None
@@ -157,13 +135,19 @@ def _number(seen: ColumnView) -> Iterator[Finding]:
     if known.min() == known.max():
         if known.size == seen.numbers.size:
             does = f"keeps {name}, which is {known[0]:g} in every row and cannot tell rows apart."
-            yield _found(seen, "constant", does, "Pass {option} to leave it out.", "drop")
+            yield found_in(seen, "constant", does, "Pass {option} to leave it out.", "drop")
     elif seen.whole and _CODE_NAME.search(seen.name):
         does = f"takes {name} as a quantity; by its name it is a code, such as a zip code."
-        yield _found(seen, "code", does, "Pass {option} to make it a category.", "as_category")
+        yield found_in(seen, "code", does, "Pass {option} to make it a category.", "as_category")
     elif seen.whole and known.size >= FEW_ROWS and _is_id(known):
         does = f"takes {name} as a quantity; it is another whole number in every row, as an id is."
-        yield _found(seen, "id", does, "Pass {option} to leave it out.", "drop")
+        yield found_in(seen, "id", does, "Pass {option} to leave it out.", "drop")
+    elif seen.whole and _ID_NAME.search(seen.name) and np.unique(known).size >= FEW_ROWS:
+        does = (
+            f"takes {name} as a quantity; by its name it is an id, and a model that learns ids is "
+            "no use for new ones."
+        )
+        yield found_in(seen, "id", does, "Pass {option} to leave it out.", "drop")
     else:
         for value in (known.min(), known.max()):
             if _stands_for_missing(known, value):
@@ -206,7 +190,7 @@ def _is_id(known: FloatArray) -> bool:
     return bool(dense or (steps > 0).all() or (steps < 0).all())
 
 
-def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
+def _text(seen: ColumnView, decimal: str, *, curves: bool) -> Iterator[Finding]:
     """Findings about a column of text: dates, amounts, a constant, or too many categories."""
     name, words = repr(seen.name), seen.counts
     total = sum(words.values())
@@ -216,7 +200,7 @@ def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
     # a number with thousands or with a decimal comma.
     if _shaped(words, _is_date):
         does = f"takes {name} as text of {len(words)} categories; values such as {shown} are dates."
-        yield _found(seen, "date", does, *_date_option(seen))
+        yield found_in(seen, "date", does, *_date_option(seen))
     elif _shaped(words, _is_any_date):
         yield from _dates_in_several_forms(seen)
     elif decimal != "," and _shaped(words, has_thousands):
@@ -224,43 +208,47 @@ def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
             "with a comma between thousands."
         )
-        yield _found(seen, "amount", does, "Pass {option} to make it a number.", "as_number")
+        yield found_in(seen, "amount", does, "Pass {option} to make it a number.", "as_number")
     elif _shaped(words, has_decimal_comma) and (points or decimal != ","):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
             "with a decimal comma."
         )
         if points:  # as in 1.234,50; the option decimal does not read points between thousands
-            yield _found(seen, "decimal", does, "Pass {option} to make it a number.", "as_number")
+            yield found_in(seen, "decimal", does, "Pass {option} to make it a number.", "as_number")
         else:
             todo, option = "Pass {option} to read them.", reading_option("decimal", ",")
-            yield _found(seen, "decimal", does, todo, option)
+            yield found_in(seen, "decimal", does, todo, option)
     elif decimal == "," and _shaped(words, _has_point):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
             "with a decimal point."
         )
-        yield _found(seen, "decimal", does, "Pass {option} to make it a number.", "as_number")
+        yield found_in(seen, "decimal", does, "Pass {option} to make it a number.", "as_number")
     elif _shaped(words, has_sign):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are amounts."
         )
-        yield _found(seen, "amount", does, "Pass {option} to make it a number.", "as_number")
+        yield found_in(seen, "amount", does, "Pass {option} to make it a number.", "as_number")
     elif len(words) == 1 and total == seen.codes.size:
         does = f"keeps {name}, which is {shown} in every row and cannot tell rows apart."
-        yield _found(seen, "constant", does, "Pass {option} to leave it out.", "drop")
+        yield found_in(seen, "constant", does, "Pass {option} to leave it out.", "drop")
     elif (word := _only_word(words, decimal)) is not None:
         does = f"takes {name} as text of {len(words)} categories; all but {word!r} are numbers."
         todo = "Pass {option} to take that as a missing value."
-        yield _found(seen, "word", does, todo, "as_number")
-    elif (
-        total >= FEW_ROWS and len(words) > NEARLY_UNIQUE * total and not _shaped(words, _is_number)
-    ):
+        yield found_in(seen, "word", does, todo, "as_number")
+    elif curves and len(words) > MOST_LEVELS:
         does = (
-            f"takes {name} as text of {len(words)} categories in {total} rows, most of which new "
-            "rows will not have."
+            f"reads {name} as one category of {len(words):,} levels; the mean of the label of its "
+            "level is used as one curve."
         )
-        yield _found(seen, "many", does, "Pass {option} to leave it out.", "drop")
+        yield found_in(seen, "levels", does, "Pass {option} to leave it out.", "drop")
+    elif len(words) >= max(FEW_ROWS, NEARLY_UNIQUE * total) and not _shaped(words, _is_number):
+        does = (
+            f"takes {name} as text of {len(words):,} categories in {total:,} rows: too few rows of "
+            "each to learn from, and new rows will have others."
+        )
+        yield found_in(seen, "many", does, "Pass {option} to leave it out.", "drop")
 
 
 def _only_word(words: dict[str, int], decimal: str) -> str | None:
@@ -327,87 +315,3 @@ def _is_number(word: str) -> bool:
 
 #: Predicates of text that may differ in every row without being a name or an id.
 SHAPES = (has_sign, has_decimal_comma, _is_any_date, _is_number)
-
-
-# --- labels -----------------------------------------------------------------------------------
-
-
-def _spellings(labels: Array | None, name: str) -> Iterator[Finding]:
-    """A finding if two labels differ only in upper and lower case."""
-    if labels is None or labels.ndim != 1 or labels.dtype.kind not in "OUS":
-        return
-    known: dict[str, str] = {}
-    for label in sorted({str(one) for one in labels}):
-        first = known.setdefault(label.lower(), label)
-        if first != label:
-            does = f"takes the labels {first!r} and {label!r} as two classes; only case differs."
-            yield Finding(name, "spelling", Note(does, "Write them alike in the file."))
-            return
-
-
-# --- leaks of the label --------------------------------------------------------------------------
-
-
-def _hits(labels: Array | None, rows: int) -> Array | None:
-    """A mask of one of two classes, on the rows of `_sample`; None for other labels."""
-    if labels is None or len(labels) != rows or rows < FEW_ROWS:
-        return None
-    array = np.asarray(labels)
-    if array.ndim != 1:
-        return None
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        return None
-    classes = np.unique(array.astype(str) if array.dtype.kind == "O" else array)
-    if classes.size != 2:
-        return None
-    given = array.astype(str) if array.dtype.kind == "O" else array
-    hit: Array = (given == classes[1])[_sample(rows)]
-    return hit
-
-
-def _sample(rows: int) -> Any:
-    """Evenly spaced rows, at most `MOST_RANKED`."""
-    return slice(None, None, -(-rows // MOST_RANKED))
-
-
-def _leaks(seen: ColumnView, hit: Array | None) -> Iterator[Finding]:
-    """A finding if the AUC of a column alone is at least `LEAK`, or it equals the label."""
-    if hit is None:
-        return
-    scores = _scores(seen, hit)
-    if scores is None:
-        return
-    # AUC on the rows with a value; it needs enough rows, of both classes.
-    known = np.isfinite(scores)
-    if known.sum() < FEW_ROWS or hit[known].all() or not hit[known].any():
-        return
-    auc = float(metrics.auc(hit[known], scores[known]))
-    auc = max(auc, 1.0 - auc)  # a column that ranks the labels in reverse is as good
-    if auc < LEAK:
-        return
-    name = repr(seen.name)
-    if auc == 1.0 and known.all() and np.unique(scores).size == 2:
-        does = f"keeps {name}, which says the same as the label in every row."
-        yield _found(seen, "label", does, LEAK_ADVICE, "drop", warns=True)
-    else:
-        does = (
-            f"keeps {name}, which alone ranks the labels with an AUC of {auc:.4f}, as a column "
-            "that was made from the label does."
-        )
-        yield _found(seen, "leak", does, LEAK_ADVICE, "drop", warns=True)
-
-
-def _scores(seen: ColumnView, hit: Array) -> FloatArray | None:
-    """Scores to rank rows by: the numbers of a column, or the positive rate of its categories."""
-    rows = seen.codes.size if seen.numbers is None else seen.numbers.size
-    if seen.numbers is not None:
-        numbers: FloatArray = seen.numbers[_sample(rows)]
-        return numbers
-    codes = seen.codes[_sample(rows)]
-    if len(seen.words) * ROWS_PER_LEVEL > codes.size or len(seen.words) < 2:
-        return None
-    counts = np.bincount(codes[codes >= 0], minlength=len(seen.words))
-    hits = np.bincount(codes[(codes >= 0) & hit], minlength=len(seen.words))
-    share: FloatArray = np.append(hits / np.maximum(counts, 1), np.nan)  # NaN for the code -1
-    found: FloatArray = share[codes]
-    return found

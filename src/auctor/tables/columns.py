@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from auctor.core.checks import meant
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.types import Array, IntArray
 from auctor.tables.blocks import TableFile
 from auctor.tables.options import ReadOptions, reading_option
@@ -114,8 +114,8 @@ def default_names(n_fields: int) -> list[str]:
 
 
 def long_labels(labels: Array) -> IntArray:
-    """Rows whose label is a float from 2^53 on: several whole numbers are read as the same one."""
-    rows: IntArray = np.flatnonzero(np.isfinite(labels) & (np.abs(labels) >= EXACT_INTEGERS))
+    """Rows whose label is a float from 2^53 on, or infinite: several numbers are read as it."""
+    rows: IntArray = np.flatnonzero(np.abs(labels) >= EXACT_INTEGERS)
     return rows
 
 
@@ -126,9 +126,8 @@ def check_names(file: str, names: Sequence[str]) -> list[str]:
         seen: set[str] = set()
         twice = dict.fromkeys(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(
-            "distinct column names",
-            got=f"{listed(twice)} more than once in {file}",
-            todo="Rename or drop the repeated columns.",
+            f"distinct column names; got {listed(twice)} more than once in {file}. Rename or drop "
+            "the repeated columns."
         )
     return names
 
@@ -144,16 +143,14 @@ def find_label(
         Name of the file, for messages.
     names : list of str, optional
         Names of the columns, if the file has them.
-    options : ReadOptions
     n_fields : int
         Number of columns.
     """
     label = _name_or_position(names, options, n_fields)
     if n_fields < 2 and options.labelled:
         raise DataError(
-            "a label and at least one more column",
-            got=f"{n_fields} column in {file}",
-            todo="Check the delimiter and the format.",
+            f"a label and at least one more column; got {n_fields} column in {file}. Check the "
+            "delimiter and the format."
         )
     schema = options.schema
     # Rows to predict, without names and without a label: all columns are those of the schema.
@@ -168,28 +165,22 @@ def find_label(
         if not options.labelled:
             return None
         raise DataError(
-            "the name of the label column",
-            got=f"{known} in {file}",
-            todo="Pass {option} with its name or position.",
-            option=reading_option("label"),
+            f"the name of the label column; got {known} in {file}. Pass `ReadOptions(label=)` with "
+            "its name or position."
         )
     if isinstance(label, str):
         if label not in known_names:
             if not options.labelled:
                 return None
             raise DataError(
-                f"one column named {label!r}",
-                got=f"{known} in {file}",
-                todo=f"{meant(label, known_names)}Pass {{option}} with a name or a position.",
-                option=reading_option("label"),
+                f"one column named {label!r}; got {known} in {file}. "
+                f"{meant(label, known_names)}Pass `ReadOptions(label=)` with a name or a position."
             )
         return known_names.index(label)
     if not -n_fields <= label < n_fields:
         raise DataError(
-            f"{{option}} in [{-n_fields}, {n_fields})",
-            got=f"{label} for {n_fields} columns of {file}",
-            todo="Pass a position in that range.",
-            option=reading_option("label"),
+            f"`label` in [{-n_fields}, {n_fields}); got {label} for {n_fields} columns of {file}. "
+            "Pass a position in that range."
         )
     return label % n_fields
 
@@ -222,10 +213,8 @@ def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
     """Refuse a table whose number of columns is not ``n_features``."""
     if options.n_features not in (None, n_columns):
         raise DataError(
-            f"{options.n_features} columns besides the label, as {{option}} says",
-            got=f"{n_columns} in {file}",
-            todo="Drop {option}.",
-            option=Option("n_features", bare=True),
+            f"{options.n_features} columns besides the label, as `n_features` says; got "
+            f"{n_columns} in {file}. Drop `n_features`."
         )
 
 

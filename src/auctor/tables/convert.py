@@ -68,9 +68,6 @@ def convert(
 
     Parameters
     ----------
-    source : path, "-" or file object
-    destination : path
-    reading : ReadOptions
     to : str
         Format of the destination; "auto" chooses by its name, and refuses an unknown ending.
 
@@ -137,7 +134,7 @@ def _named(
     if wanted in _WITH_WORDS:
         used = [c for c, kind in zip(file.names, kinds, strict=True) if kind != "skip"]
         if not stats.rows or not used:
-            raise DataError("some rows", got=f"none in {name}", todo="Check the file.")
+            raise DataError(f"some rows; got none in {name}. Check the file.")
         notes += note_text(stats, file, kinds, name, options.decimal)
         parts = (block_part(block, kinds) for block in file.blocks(kinds))
         return _names(used, file), parts
@@ -159,9 +156,8 @@ def _refuse_long_integers(
     """Refuse whole numbers that 64-bit floats would round."""
     if found := long_integers(stats, file, kinds):
         raise DataError(
-            "whole numbers up to 2^53, which floats hold exactly",
-            got=f"{listed(found)} of {name}",
-            todo="Drop such columns, or put a letter before the numbers.",
+            f"whole numbers up to 2^53, which floats hold exactly; got {listed(found)} of {name}. "
+            "Drop such columns, or put a letter before the numbers."
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
@@ -18,6 +19,20 @@ _DATE = re.compile(
 )
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
+
+
+def day_text(days: float) -> str:
+    """A date from its days since 1 January 1970; the number itself outside the calendar.
+
+    Examples
+    --------
+    >>> day_text(19723.5), day_text(1e9)
+    ('2024-01-01', '1e+09')
+    """
+    try:
+        return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
+    except (OverflowError, ValueError):
+        return f"{days:.4g}"
 
 
 def days(word: str, pattern: str | None = None) -> float:

@@ -155,9 +155,8 @@ class DelimitedFile:
     def _refuse_open_quote(self, text: bytes, lines: int) -> None:
         """Refuse a record whose quotes are not closed."""
         raise DataError(
-            "quotes that are closed",
-            got=f"an open one in the record of {self.source.name} that starts in line {lines + 1}",
-            todo="Close it, or double a quote that is part of the text.",
+            f"quotes that are closed; got an open one in the record of {self.source.name} that "
+            f"starts in line {lines + 1}. Close it, or double a quote that is part of the text."
         )
 
     def _read_header(self, text: Text) -> None:
@@ -284,9 +283,8 @@ class _BlockReader:
         except pa.ArrowInvalid as error:
             text.check_widths()
             raise DataError(
-                "text that can be parsed as CSV",
-                got=f"{error} in {file.source.name}",
-                todo="Save the table again.",
+                f"text that can be parsed as CSV; got {error} in {file.source.name}. Save the "
+                "table again."
             ) from error
 
     def _meanings(self, column: Any) -> tuple[Array, list[str], list[float | None]]:
@@ -355,9 +353,8 @@ class _BlockReader:
             return values
         if self.missing_label:
             raise DataError(
-                "a label in every row",
-                got=f"{self.missing_label} (read as missing)",
-                todo="Use another word for that class, or drop such rows.",
+                f"a label in every row; got {self.missing_label} (read as missing). Use another "
+                "word for that class, or drop such rows."
             )
         self._refuse_label(text, others)
         return np.array(words)[codes] if words else np.empty(0, "U1")
@@ -368,9 +365,9 @@ class _BlockReader:
             row = int(wrong[0])
             wanted = "text" if self.labels_are_text else "numbers"
             raise DataError(
-                f"labels of one type, {wanted} like the first one",
-                got=f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}",
-                todo="Encode the labels the same way throughout.",
+                f"labels of one type, {wanted} like the first one; got "
+                f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}. Encode the "
+                "labels the same way throughout."
             )
 
 

@@ -18,6 +18,7 @@ from auctor.tables.dates import all_days
 from auctor.tables.lost import Lost, add_lost, refuse_lost
 from auctor.tables.options import IN_PARTS, reading_option
 from auctor.tables.schema import KEEP, Column, Schema
+from auctor.tables.words import word_table
 
 
 def bucket(word: str, buckets: int) -> int:
@@ -43,8 +44,6 @@ class Encoder:
 
     Parameters
     ----------
-    schema : Schema
-    file : TableFile
     name : str
         Name of the file, for error messages.
     keeps_missing : bool
@@ -96,6 +95,11 @@ class Encoder:
             {level: int(offset) + k for k, level in enumerate(column.levels or ())}
             for column, offset in zip(self.columns, self.offsets, strict=True)
         ]
+        self.words = [  # columns of free text: their place in the codes, the column, its offset
+            (-1 - int(self.places[j]), column, int(self.offsets[j]))
+            for j, column in enumerate(self.columns)
+            if column.words
+        ]
         self.plain = not categories and np.array_equal(self.places, np.arange(len(numbers)))
 
     def __call__(self, block: Block) -> Any:
@@ -107,7 +111,7 @@ class Encoder:
         features = self._features(block)
         n, d = block.n_rows, self.schema.n_features
         if self.schema.is_sparse:
-            return self._compressed(block.numbers, features)
+            return self._compressed(block, features)
         check_memory(8 * n * d, f"{n:,} rows of {d:,} columns", todo=IN_PARTS)
         matrix = np.zeros((n, d))
         rows = np.arange(n)
@@ -123,6 +127,9 @@ class Encoder:
                     matrix[found == -1, offset] = np.nan
                 else:
                     matrix[rows[known], found[known]] = 1.0
+        for k, column, offset in self.words:
+            table = word_table(column.levels or (), block.words[k])
+            matrix[:, offset : offset + column.width] = table[block.codes[:, k]]
         return matrix
 
     def with_dates(self, block: Block) -> Block:
@@ -153,15 +160,16 @@ class Encoder:
         example = words[int(wrong.argmax())] if rows else ""
         add_lost(self.lost, {column.name: Lost(column, rows, int(counts.sum()), example)})
 
-    def _compressed(self, numbers: FloatArray, features: Array) -> Any:
+    def _compressed(self, block: Block, features: Array) -> Any:
         """The rows as a CSR matrix, without explicit zeros."""
-        n, d = numbers.shape[0], self.schema.n_features
-        entries = count_entries(numbers, features, self.places)
-        kind = np.int32 if max(d, entries) <= INT32_MAX else np.int64
-        indptr, indices = np.empty(n + 1, kind), np.empty(entries, kind)
-        values = np.empty(entries)
-        encode_rows(numbers, features, self.places, self.offsets, indptr, indices, values)
-        matrix = join_compressed(values, indices, indptr, (n, d))
+        n, d = block.n_rows, self.schema.n_features
+        matrix = compressed(block.numbers, features, self.places, self.offsets, d)
+        for k, column, offset in self.words:
+            row, word = np.nonzero(
+                word_table(column.levels or (), block.words[k])[block.codes[:, k]]
+            )
+            ends = np.searchsorted(row, np.arange(n + 1)).astype(matrix.indptr.dtype)
+            matrix = matrix + join_compressed(np.ones(row.size), word + offset, ends, (n, d))
         matrix.has_canonical_format = True
         return matrix
 
@@ -174,6 +182,8 @@ class Encoder:
         for j in np.flatnonzero(self.places < 0).tolist():
             k = -1 - int(self.places[j])
             column, offset = self.columns[j], int(self.offsets[j])
+            if column.words:  # any number of levels in a row
+                continue
             # The last entry of ``found`` is for the code -1: the fill, or no category.
             words = [*block.words[k], *([column.fill] if column.fill else [])]
             if column.buckets:
@@ -220,17 +230,32 @@ class Encoder:
             return list(range(width))
         if not self.schema.columns:
             raise DataError(
-                f"{width} columns of numbers",
-                got=f"{len(file.names)} in {self.name}",
-                todo="Pass the columns that the model was trained on.",
+                f"{width} columns of numbers; got {len(file.names)} in {self.name}. Pass the "
+                "columns that the model was trained on."
             )
         if absent:
             raise DataError(
-                "the columns that the model was trained on",
-                got=f"none named {listed(absent, 20)} in {self.name}",
-                todo="Add the missing columns, or rename them.",
+                f"the columns that the model was trained on; got none named {listed(absent, 20)} "
+                f"in {self.name}. Add the missing columns, or rename them."
             )
         return [places[name] for name in wanted]
+
+
+def compressed(numbers: FloatArray, features: Array, places: Array, offsets: Array, d: int) -> Any:
+    """Rows of numbers and of columns of ones as a CSR matrix of d columns, without zeros.
+
+    Each column is at ``places`` k >= 0 of the numbers, and goes to its place in ``offsets``, or it
+    is column -1 - k of ``features``: the columns of the matrix that have a one, below 0 for none.
+    """
+    n = numbers.shape[0]
+    entries = count_entries(numbers, features, places)
+    kind = np.int32 if max(d, entries) <= INT32_MAX else np.int64
+    indptr, indices = np.empty(n + 1, kind), np.empty(entries, kind)
+    values = np.empty(entries)
+    encode_rows(numbers, features, places, offsets, indptr, indices, values)
+    matrix = join_compressed(values, indices, indptr, (n, d))
+    matrix.has_canonical_format = True
+    return matrix
 
 
 def numbers_in(column: Column, words: list[str]) -> FloatArray:

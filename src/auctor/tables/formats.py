@@ -12,7 +12,7 @@ from auctor.tables.arrays import npy_file, npz_file
 from auctor.tables.arrow import ipc_file, parquet_file
 from auctor.tables.blocks import TableFile
 from auctor.tables.delimited import DelimitedFile
-from auctor.tables.options import ReadOptions, reading_option
+from auctor.tables.options import ReadOptions
 from auctor.tables.source import Source
 
 
@@ -90,10 +90,8 @@ def format_to_read(format: str, name: str) -> str:
     kind = FOREIGN.get(_suffix(name))
     if kind is not None:
         raise DataError(
-            "a text, Parquet, Arrow or NumPy file",
-            got=f"the {kind} {name}",
-            todo="Save the table as CSV first, or pass {option} if it is one of these.",
-            option=reading_option("format"),
+            f"a text, Parquet, Arrow or NumPy file; got the {kind} {name}. Save the table as CSV "
+            "first, or pass `ReadOptions(format=)` if it is one of these."
         )
     return format_of(name)
 
@@ -109,10 +107,8 @@ def format_to_write(name: str) -> str:
     found = format_of(name)
     if found == "svmlight" and _suffix(name) not in SVMLIGHT:
         raise ParameterError(
-            f"a name with the ending of a format, such as {', '.join(SUFFIXES)} or {SVMLIGHT[1]}",
-            got=name,
-            todo="Pass {option} with the format.",
-            option="to",
+            f"a name with the ending of a format, such as {', '.join(SUFFIXES)} or {SVMLIGHT[1]}; "
+            f"got {name}. Pass `to=` with the format."
         )
     return found
 

@@ -34,7 +34,6 @@ def table_in_memory(
     table : object with ``__arrow_c_stream__``, or two-dimensional array
         pandas, polars, pyarrow, DuckDB. Columns of an array are called column_1, column_2 and so
         on.
-    reading : ReadOptions
     without : str, optional
         The label column, which is left out.
     name : str
@@ -58,9 +57,8 @@ def _names(table: Any) -> list[str] | None:
     refuse_lazy(table)
     if is_sparse(table):
         raise DataTypeError(
-            "a table or an array",
-            got="sparse data",
-            todo="Use MetricClassifier, which takes sparse matrices.",
+            "a table or an array; got sparse data. Use MetricClassifier, which takes sparse "
+            "matrices."
         )
     names = getattr(table, "column_names", getattr(table, "columns", None))
     return None if names is None else [str(one) for one in names]
@@ -94,25 +92,21 @@ def _array(table: Any) -> Array:
     array = np.asarray(table)
     if array.ndim < 2 and array.dtype.kind in "OU" and not isinstance(table, np.ndarray):
         raise DataTypeError(
-            "a table with two dimensions",
-            got=f"an object of type {type(table).__name__}",
-            todo="Pass a pandas, polars or pyarrow table; pandas.DataFrame([row]) has one row.",
+            f"a table with two dimensions; got an object of type {type(table).__name__}. Pass a "
+            "pandas, polars or pyarrow table; pandas.DataFrame([row]) has one row."
         )
     if array.dtype.kind == "c":
-        raise DataError("real numbers", got="Complex data not supported", todo="Drop them.")
+        raise DataError("real numbers; got Complex data not supported. Drop them.")
     if array.ndim != 2:
         raise DataError(
-            "a table with two dimensions",
-            got=array.ndim,
-            todo="Reshape your data: X.reshape(-1, 1) for one column.",
+            f"a table with two dimensions; got {array.ndim}. Reshape your data: X.reshape(-1, 1) "
+            "for one column."
         )
     if not array.size:
         n, d = array.shape
         raise DataError(
-            "some rows and columns",
-            got=f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of 1 is "
-            "required",
-            todo="Pass some data.",
+            f"some rows and columns; got {n} sample(s) and {d} feature(s) (shape=({n}, {d})) while "
+            "a minimum of 1 is required. Pass some data."
         )
     return array
 
@@ -158,7 +152,7 @@ def _word(entry: Any, name: str) -> str:
 def _refused(what: str) -> DataTypeError:
     """The error for columns that have no meaning in a table."""
     return DataTypeError(
-        "columns of numbers, text or dates", got=what, todo="Encode or drop such columns first."
+        f"columns of numbers, text or dates; got {what}. Encode or drop such columns first."
     )
 
 
@@ -181,9 +175,8 @@ def labels_of(table: Any, name: str) -> Array:
     missing = sum(map(is_none, entries.tolist()))
     if missing:
         raise DataError(
-            "a label in every row",
-            got=f"{missing} missing in {name!r}",
-            todo="Drop the rows without a label first.",
+            f"a label in every row; got {missing} missing in {name!r}. Drop the rows without a "
+            "label first."
         )
     found = np.array(entries.tolist()) if entries.dtype.kind == "O" else entries
     return found

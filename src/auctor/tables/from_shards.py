@@ -56,15 +56,14 @@ def _columns(folder: ShardFolder, schema: Schema | None) -> Any:
         absent = [name for name in schema.feature_names if name not in places]
         if absent:
             raise DataError(
-                "the columns that the model was trained on",
-                got=f"none named {listed(absent, 20)} in {folder.path}",
-                todo="Make shards of the encoded columns, or pass the table itself.",
+                f"the columns that the model was trained on; got none named {listed(absent, 20)} "
+                f"in {folder.path}. Make shards of the encoded columns, or pass the table itself."
             )
         return [places[name] for name in schema.feature_names]
     if not folder.shards[0].sparse and folder.n_columns != schema.n_features:
         raise DataError(
-            f"{schema.n_features} columns, those that the model was trained on",
-            got=f"{folder.n_columns} in {folder.path}",
-            todo="Pass the shards, or the table, that the model was trained on.",
+            f"{schema.n_features} columns, those that the model was trained on; got "
+            f"{folder.n_columns} in {folder.path}. Pass the shards, or the table, that the model "
+            "was trained on."
         )
     return None

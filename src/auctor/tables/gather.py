@@ -28,17 +28,12 @@ from auctor.tables.stats import ColumnStats
 
 
 def find_schema(
-    file: TableFile,
-    name: str,
-    options: ReadOptions,
-    notes: list[Note],
-    labels: Array | None = None,
+    file: TableFile, name: str, options: ReadOptions, notes: list[Note], labels: Array | None = None
 ) -> tuple[Block, Schema, tuple[ColumnSummary, ...]]:
     """The rows of a table, the schema inferred from them, and a summary of each column.
 
     Parameters
     ----------
-    file : TableFile
     name : str
         Name of the file, for messages.
     options : ReadOptions

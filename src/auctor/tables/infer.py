@@ -19,6 +19,7 @@ from auctor.tables.lost import Lost
 from auctor.tables.options import SKIP, ReadOptions, reading_option
 from auctor.tables.schema import KEEP, Column, ColumnSummary, Schema
 from auctor.tables.stats import ColumnStats
+from auctor.tables.words import frequent_words
 
 #: Rules for missing values that need all numbers of a column at once.
 WHOLE_COLUMN = ("auto", "median", "most_frequent")
@@ -61,9 +62,8 @@ def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
         absent = [column for column in options.listed("columns") if column not in set(file.names)]
         if absent:
             raise DataError(
-                f"columns that are in {name}",
-                got=listed(absent),
-                todo=f"Choose among {listed(file.names)}.",
+                f"columns that are in {name}; got {listed(absent)}. Choose among "
+                f"{listed(file.names)}."
             )
         kinds = [k if c in wanted else "skip" for c, k in zip(file.names, kinds, strict=True)]
     _apply_options(file, kinds, options, name)
@@ -81,6 +81,7 @@ def _apply_options(file: TableFile, kinds: list[str], options: ReadOptions, name
     settings = {
         "drop": ("skip", options.listed("drop")),
         "as_category": ("category", options.listed("as_category")),
+        "as_words": ("category", options.listed("as_words")),
         "as_number": ("category", options.listed("as_number")),
         "date": ("category", tuple(options.date)),
     }
@@ -209,11 +210,8 @@ def infer(
 
     Parameters
     ----------
-    stats : ColumnStats
-    file : TableFile
     kinds : sequence of str
         How each column of the file was read.
-    options : ReadOptions
     name : str
         Name of the file, for messages.
     numbers : (n, k) array, optional
@@ -244,13 +242,11 @@ def infer(
             if stats.rows and options.listed("drop")
             else "Check the file.",
         )
-    words = [column.name for column in columns if column.kind == "category"]
+    words = [one.name for one in columns if one.kind == "category" and not one.words]
     if words and options.categorical == "refuse":
         raise DataError(
-            "columns of numbers",
-            got=f"text in {listed(words)} of {name}",
-            todo="Pass {option} or 'hash', or choose other columns.",
-            option=reading_option("categorical", "one_hot"),
+            f"columns of numbers; got text in {listed(words)} of {name}. Pass "
+            "`ReadOptions(categorical='one_hot')` or 'hash', or choose other columns."
         )
     # Missing values without a fill are refused, unless a stream skips such rows.
     refused = {
@@ -265,7 +261,7 @@ def infer(
         refuse_missing(refused, name, advice=advice, option=reading_option("missing"))
     schema = Schema.of(columns, file.label)
     if not schema.n_features:
-        raise DataError("a column with values", got=f"none in {name}", todo="Check the file.")
+        raise DataError(f"a column with values; got none in {name}. Check the file.")
     return schema, tuple(summary)
 
 
@@ -323,6 +319,8 @@ def _of_words(
 ) -> tuple[Column, ColumnSummary]:
     """The schema and summary of a column of text: dates, amounts or categories."""
     name = facts.name
+    if name in options.listed("as_words"):
+        return Column(name, "category", "", frequent_words(name, words), words=True), facts
     if name in options.date:
         wanted = Column(name, "date", pattern=options.date[name])
     elif name in options.listed("as_number"):
@@ -343,9 +341,8 @@ def _date_or_amount(
     if not known.size:
         what = "dates of that pattern" if column.kind == "date" else "amounts"
         raise DataError(
-            f"{what} in column {column.name!r}",
-            got=repr(next(iter(words), "nothing")),
-            todo="Correct {option}.",
+            f"{what} in column {column.name!r}; got {next(iter(words), 'nothing')!r}. Correct "
+            "{option}.",
             option=Option("date" if column.kind == "date" else "as_number", bare=True),
         )
     missing += values.size - known.size

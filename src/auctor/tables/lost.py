@@ -115,9 +115,8 @@ def lost_warnings(
     bad = [str(one) for one in lost.values() if one.unreadable]
     if bad:
         yield DataWarning(
-            does="takes values that it cannot read as missing",
-            got=listed(bad),
-            todo=f"Write them as in {of}, or pass {{option}} to refuse such rows.",
+            does=f"takes values that it cannot read as missing; got {listed(bad)}. Write them as "
+            f"in {of}, or pass {{option}} to refuse such rows.",
             option=_REFUSE,
         )
     new = [
@@ -127,10 +126,8 @@ def lost_warnings(
     ]
     if unseen and new:
         yield DataWarning(
-            does=f"treats categories that {of} did not have as no category",
-            got=listed(new),
-            todo="Train with {option} to use categories that appear later.",
-            option=reading_option("categorical", "hash"),
+            does=f"treats categories that {of} did not have as no category; got {listed(new)}. "
+            "Train with `ReadOptions(categorical='hash')` to use categories that appear later."
         )
 
 
@@ -139,7 +136,6 @@ def refuse_lost(lost: Mapping[str, Lost], name: Any) -> None:
     bad = [str(one) for one in lost.values() if one.unreadable]
     if bad:
         raise DataError(
-            "values that the model can read",
-            got=f"{listed(bad)}, in {name}",
-            todo="Write them as in training, or leave fields empty that have no value.",
+            f"values that the model can read; got {listed(bad)}, in {name}. Write them as in "
+            "training, or leave fields empty that have no value."
         )

@@ -25,8 +25,8 @@ SKIP = "skip"
 IN_PARTS = "Write it as shards with auctor convert: they are read in parts."
 #: Options of tables in memory; the others are about files and streams.
 OF_TABLES = (
-    "columns", "drop", "as_category", "as_number", "date", "categorical", "buckets", "missing",
-    "decimal", "unreadable",
+    "columns", "drop", "as_category", "as_words", "as_number", "date", "categorical", "buckets",
+    "missing", "decimal", "unreadable",
 )  # fmt: skip
 #: What to do with values of new rows that the schema cannot read: count and warn, or raise.
 UNREADABLE = ("warn", "refuse")
@@ -64,6 +64,9 @@ class ReadOptions:
         Names of the columns to use; by default all.
     drop, as_category : str or sequence of str
         Columns to leave out, and columns to read as categories even if they spell numbers.
+    as_words : str or sequence of str
+        Columns of free text, of which each frequent word becomes a column of zeros and ones, named
+        "comment:refund": at most 200 words, each in at least five rows and at most half of them.
     as_number : str or sequence of str
         Columns of amounts such as $1,200 or 45 %, to read as numbers.
     date : mapping
@@ -74,7 +77,6 @@ class ReadOptions:
         has an effect of its own. "auto": "levels" for additive models, else "one_hot".
         "hash": ``buckets`` columns, which categories share by their hash
         (`auctor.tables.encode.bucket`). "refuse": columns of text are an error.
-    buckets : int
     missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "keep"}, optional
         What a missing number or date becomes; "auto" is the median, with a warning. "keep" leaves
         it missing, for models that accept that. Missing categories become the most frequent one, or
@@ -122,6 +124,7 @@ class ReadOptions:
     columns: str | Sequence[str] | None = None
     drop: str | Sequence[str] = ()
     as_category: str | Sequence[str] = ()
+    as_words: str | Sequence[str] = ()
     as_number: str | Sequence[str] = ()
     date: Mapping[str, str] = field(default_factory=dict)
     categorical: str = "auto"
@@ -148,10 +151,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.date, Mapping):
             raise ParameterError(
-                "{option} to map columns to formats",
-                got=repr(self.date),
-                todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
-                option="date",
+                f"`date` to map columns to formats; got {self.date!r}. Pass a dict such as "
+                "{'sold': '%d/%m/%Y'}."
             )
         check_int("chunk_rows", self.chunk_rows, low=1)
         check_int("buckets", self.buckets, low=1)
@@ -237,10 +238,7 @@ def _check_yes_no(name: str, value: bool | str) -> None:
     """Refuse a value other than True, False and "auto"."""
     if not isinstance(value, bool) and not (isinstance(value, str) and value == "auto"):
         raise ParameterError(
-            "{option} to be True, False or 'auto'",
-            got=repr(value),
-            todo="Pass one of these.",
-            option=name,
+            f"`{name}` to be True, False or 'auto'; got {value!r}. Pass one of these."
         )
 
 
@@ -253,10 +251,7 @@ def _check_delimiter(delimiter: str | None) -> None:
         or delimiter in '"\r\n'
     ):
         raise ParameterError(
-            "{option} to be one ASCII character",
-            got=repr(delimiter),
-            todo="Pass ',' or ';'.",
-            option="delimiter",
+            f"`delimiter` to be one ASCII character; got {delimiter!r}. Pass ',' or ';'."
         )
 
 

@@ -36,7 +36,6 @@ class Table(NamedTuple):
     matrix : (n, d) array or CSR matrix
     labels : (n,) array, optional
         Numbers (integers if all are whole) or text.
-    schema : Schema
     summary : tuple of ColumnSummary
         One for each column of the schema; empty for sparse rows without names.
     lost : mapping
@@ -65,7 +64,6 @@ def read_table(
     ----------
     source : path, "-" or file object
         "-" is standard input. Text may be compressed (gz, bz2, xz; zst with zstandard).
-    reading : ReadOptions
     dtype : float64 or float32, optional
         Type of the matrix; float64 by default.
 
@@ -90,9 +88,7 @@ def read_file(source: Any, options: ReadOptions, *, dtype: npt.DTypeLike | None 
     check_format(options.format)
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind not in (np.float32, np.float64):
-        raise ParameterError(
-            "{option} to be float64 or float32", got=kind, todo="Pass one of these.", option="dtype"
-        )
+        raise ParameterError(f"`dtype` to be float64 or float32; got {kind}. Pass one of these.")
     check_file(source)
     file = Source(source)
     notes: list[Note] = []
@@ -107,11 +103,7 @@ def read_file(source: Any, options: ReadOptions, *, dtype: npt.DTypeLike | None 
 
 
 def read_source(
-    file: Source,
-    format: str,
-    options: ReadOptions,
-    notes: list[Note],
-    kind: Any = np.float64,
+    file: Source, format: str, options: ReadOptions, notes: list[Note], kind: Any = np.float64
 ) -> Table:
     """Read an open file; warnings for the user are appended to ``notes``."""
     if format == "svmlight":
@@ -145,10 +137,8 @@ def _unnamed(
     """A table of sparse rows without column names; ``first`` is the first index of svmlight."""
     if options.columns is not None:
         raise ParameterError(
-            "a file with column names to choose columns by name",
-            got=name,
-            todo="Drop {option}.",
-            option=reading_option("columns"),
+            f"a file with column names to choose columns by name; got {name}. Drop "
+            "`ReadOptions(columns=)`."
         )
     if matrix.nnz and np.isnan(matrix.data.min()):
         if options.missing_rule == "zero":
@@ -215,7 +205,7 @@ def encode_table(
 
 
 def _no_rows(name: str, options: ReadOptions) -> DataError:
-    return DataError("some rows", got=f"none in {name}", todo="Check the file.")
+    return DataError(f"some rows; got none in {name}. Check the file.")
 
 
 def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | None:
@@ -228,9 +218,8 @@ def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | 
             return None
         if missing:
             raise DataError(
-                "a label in every row",
-                got=f"{missing} missing in {name}",
-                todo="Drop the rows without a label first.",
+                f"a label in every row; got {missing} missing in {name}. Drop the rows without a "
+                "label first."
             )
         if (np.trunc(labels) == labels).all() and (np.abs(labels) <= EXACT_INTEGERS).all():
             return labels.astype(np.int64)

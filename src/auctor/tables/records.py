@@ -23,8 +23,6 @@ class Text:
 
     Parameters
     ----------
-    file : DelimitedFile
-    text : bytes
     lines_before : int
         Number of lines of the file before the text.
     """
@@ -86,9 +84,8 @@ class Text:
             found = len(self.record(row))
             if found != wanted:
                 raise DataError(
-                    f"{wanted} fields in each line",
-                    got=f"{found} in {self.place(row)}",
-                    todo="Correct the line or the delimiter.",
+                    f"{wanted} fields in each line; got {found} in {self.place(row)}. Correct the "
+                    "line or the delimiter."
                 )
 
     def refuse_encoding(self, where: int) -> NoReturn:
@@ -96,9 +93,9 @@ class Text:
         start = max(self.text.rfind(b"\n", 0, where) + 1, where - 20)
         line = self.lines_before + line_ends(self.text, where) + 1
         raise DataError(
-            "UTF-8 text",
-            got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
-            todo="Save it again as CSV in UTF-8, or convert it with iconv -f cp1252 -t utf-8.",
+            f"UTF-8 text; got {shown(self.text[start : where + 20])} in {self.file.source.name}, "
+            f"line {line}. Save it again as CSV in UTF-8, or convert it with iconv -f cp1252 -t "
+            "utf-8."
         )
 
 

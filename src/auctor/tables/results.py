@@ -29,11 +29,7 @@ FORMATS = (*DELIMITERS, "parquet", "npy")
 
 @speaks_as("write_columns")
 def write_columns(
-    path: AnyPath,
-    names: list[str],
-    chunks: Iterable[list[Array]],
-    *,
-    format: str = "auto",
+    path: AnyPath, names: list[str], chunks: Iterable[list[Array]], *, format: str = "auto"
 ) -> None:
     r"""Write columns to a file; CSV and Parquet hold one chunk in memory at a time.
 
@@ -42,7 +38,6 @@ def write_columns(
 
     Parameters
     ----------
-    path : path
     names : list of str
         Names of the columns.
     chunks : iterable of lists of arrays
@@ -92,9 +87,8 @@ def _write_npy(file: BinaryIO, names: list[str], chunks: Iterable[list[Array]]) 
     for columns in chunks:
         if len(columns) > 1 and any(column.dtype.kind not in "iufb" for column in columns):
             raise ParameterError(
-                "columns of numbers to write several into a .npy file",
-                got=", ".join(names),
-                todo="Write one of them, or use CSV or Parquet.",
+                f"columns of numbers to write several into a .npy file; got {', '.join(names)}. "
+                "Write one of them, or use CSV or Parquet."
             )
         parts.append(columns[0] if len(columns) == 1 else np.column_stack(columns))
     array = np.concatenate(parts)

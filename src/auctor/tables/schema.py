@@ -25,7 +25,6 @@ class Column(NamedTuple):
 
     Parameters
     ----------
-    name : str
     kind : {"number", "category", "date", "amount"}
         A date becomes the days since 1 January 1970, an amount its number.
     fill : float or str, optional
@@ -41,6 +40,9 @@ class Column(NamedTuple):
     pattern : str, optional
         Of a date, its pattern as in `datetime.strptime`, by default year-month-day; of an amount,
         its decimal sign.
+    words : bool, optional
+        Whether the ``levels`` are words: a row of free text has a one in the column of each word
+        that it contains.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Column(NamedTuple):
     buckets: int | None = None
     pattern: str | None = None
     numbered: bool | None = None
+    words: bool | None = None
 
     @property
     def width(self) -> int:
@@ -65,7 +68,8 @@ class Column(NamedTuple):
             return [self.name]
         if self.buckets:
             return [f"{self.name}#{k}" for k in range(self.buckets)]
-        return [f"{self.name}={level}" for level in self.levels or ()]
+        sign = ":" if self.words else "="
+        return [f"{self.name}{sign}{level}" for level in self.levels or ()]
 
 
 class ColumnSummary(NamedTuple):
@@ -73,7 +77,6 @@ class ColumnSummary(NamedTuple):
 
     Parameters
     ----------
-    name : str
     kind : {"number", "category", "date", "amount"}
     missing : int
         Number of missing values.
@@ -132,17 +135,22 @@ class Schema:
     @property
     def numbered_levels(self) -> dict[int, tuple[str, ...]]:
         """The levels of the columns of the matrix that have the numbers of levels."""
-        starts = accumulate((column.width for column in self.columns), initial=0)
         return {
-            start: column.levels or ()
-            for start, column in zip(starts, self.columns, strict=False)
-            if column.numbered
+            place.start: column.levels or () for column, place in self.places if column.numbered
         }
+
+    @property
+    def places(self) -> list[tuple[Column, slice]]:
+        """The columns of the table, each with its place among the columns of the matrix."""
+        ends = list(accumulate((column.width for column in self.columns), initial=0))
+        return list(zip(self.columns, map(slice, ends, ends[1:]), strict=True))
 
     @property
     def is_sparse(self) -> bool:
         """Whether a CSR matrix takes less memory than a dense one."""
-        categories = any(c.kind == "category" and not c.numbered for c in self.columns)
+        if any(column.numbered for column in self.columns):  # missing levels are NaN
+            return False
+        categories = any(column.kind == "category" for column in self.columns)
         stored = _COMPRESSED * len(self.columns) + _DENSE
         return categories and stored < _DENSE * self.n_features
 
@@ -190,6 +198,8 @@ def _column(content: Any) -> Column:
     pattern = column.pattern
     numbered = column.kind == "category" and column.numbered is True and not column.buckets
     _check(numbered or column.numbered is None, f"numbered={column.numbered!r}")
+    words = column.kind == "category" and column.words is True and column.levels is not None
+    _check((words and not numbered) or column.words is None, f"words={column.words!r}")
     _check(pattern is None or (has_pattern and isinstance(pattern, str)), f"pattern={pattern!r}")
     if column.kind != "category":
         fill = column.fill

@@ -20,7 +20,7 @@ from auctor.data.shard_writer import SHARD_BYTES, write_manifest, write_shard
 from auctor.data.shards import ShardEntry, shard_path
 from auctor.tables.blocks import Chunk
 from auctor.tables.frame import is_none
-from auctor.tables.options import DEFAULTS, ReadOptions, reading_option
+from auctor.tables.options import DEFAULTS, ReadOptions
 from auctor.tables.stream import stream_rows
 
 try:
@@ -43,11 +43,7 @@ class WrittenShards(NamedTuple):
 
 @speaks_as("write_shards")
 def write_shards(
-    source: Any,
-    folder: AnyPath,
-    reading: ReadOptions = DEFAULTS,
-    *,
-    shard_bytes: int = SHARD_BYTES,
+    source: Any, folder: AnyPath, reading: ReadOptions = DEFAULTS, *, shard_bytes: int = SHARD_BYTES
 ) -> WrittenShards:
     """Write the rows of a file or a stream as a folder of shards; no folder if it fails.
 
@@ -59,17 +55,16 @@ def write_shards(
         ``__arrow_c_stream__``.
     folder : path
         A new folder.
-    reading : ReadOptions
     shard_bytes : int
         Approximate size of a shard.
     """
     target = Path(folder)
     if target.exists():
         raise DataError(
-            "a new folder", got=f"{target}, which exists", todo="Remove it, or pass another name."
+            f"a new folder; got {target}, which exists. Remove it, or pass another name."
         )
     if not target.parent.is_dir():
-        raise DataError("an existing folder to write in", got=target.parent, todo="Create it.")
+        raise DataError(f"an existing folder to write in; got {target.parent}. Create it.")
     try:
         with _unfinished(target) as unfinished:
             done = _write(_chunks(source, reading), unfinished, shard_bytes)
@@ -118,9 +113,8 @@ def _lock(lock: int, folder: Path, target: Path) -> None:
         ours = True
     if not ours:
         raise DataError(
-            "a folder that no other program writes",
-            got=f"{target}, which another one is writing",
-            todo="Wait until it is done, or pass another name.",
+            f"a folder that no other program writes; got {target}, which another one is writing. "
+            "Wait until it is done, or pass another name."
         )
 
 
@@ -134,9 +128,8 @@ def _publish(unfinished: Path, target: Path) -> None:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
             raise
     raise DataError(
-        "a new folder",
-        got=f"{target}, which another program made meanwhile",
-        todo="Remove it, or pass another name.",
+        f"a new folder; got {target}, which another program made meanwhile. Remove it, or pass "
+        "another name."
     )
 
 
@@ -161,9 +154,8 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
     for chunk in chunks:
         if names is not None and chunk.columns != names:
             raise DataError(
-                "the same columns in every part",
-                got=f"other columns from row {chunk.first_row} on",
-                todo="Give every part the same columns in the same order.",
+                f"the same columns in every part; got other columns from row {chunk.first_row} on. "
+                "Give every part the same columns in the same order."
             )
         _check_chunk(chunk, width, sparse)
         names, sparse = chunk.columns, is_sparse(chunk.matrix)
@@ -176,7 +168,7 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
             flush()
     flush()
     if not rows:
-        raise DataError("some rows", got="none", todo="Check the source.")
+        raise DataError("some rows; got none. Check the source.")
     labels = tuple(codes)
     write_manifest(folder, width, shards, sparse=sparse, names=names, labels=labels)
     return WrittenShards(rows, width, len(shards), labels)
@@ -189,17 +181,16 @@ def _check_chunk(chunk: Chunk, width: int, sparse: bool) -> None:
         missing = [label for label in chunk.labels.tolist() if is_none(label)]
     if missing:
         raise DataError(
-            "a label in every row",
-            got=f"{len(missing)} missing in the {chunk.n_rows} rows from row {chunk.first_row} on",
-            todo="Drop the rows without a label first.",
+            f"a label in every row; got {len(missing)} missing in the {chunk.n_rows} rows from row "
+            f"{chunk.first_row} on. Drop the rows without a label first."
         )
     found = chunk.matrix.shape[1]
     if width and (is_sparse(chunk.matrix) != sparse or (not sparse and found != width)):
         kinds = {True: "sparse", False: "dense"}
         raise DataError(
-            f"{width} {kinds[sparse]} columns in every part",
-            got=f"{found} {kinds[is_sparse(chunk.matrix)]} ones from row {chunk.first_row} on",
-            todo="Give every part the same columns in the same order.",
+            f"{width} {kinds[sparse]} columns in every part; got {found} "
+            f"{kinds[is_sparse(chunk.matrix)]} ones from row {chunk.first_row} on. Give every part "
+            "the same columns in the same order."
         )
 
 
@@ -231,10 +222,8 @@ def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
         codes.setdefault(label, len(codes))
     if len(codes) > MOST_LABELS:
         raise DataError(
-            f"at most {MOST_LABELS} different labels",
-            got="more",
-            todo="Pass {option} with the column of the classes.",
-            option=reading_option("label"),
+            f"at most {MOST_LABELS} different labels; got more. Pass `ReadOptions(label=)` with "
+            "the column of the classes."
         )
     return np.array([codes[label] for label in distinct.tolist()], dtype=np.float64)[place]
 
@@ -261,10 +250,8 @@ def _of_tables(tables: Any, options: ReadOptions) -> Iterator[Chunk]:
         names = list(table.schema.names)
         if label not in names:
             raise DataError(
-                "a label column",
-                got=repr(label),
-                todo=f"Pass {{option}} with one of {', '.join(map(str, names[:10]))}.",
-                option=reading_option("label"),
+                f"a label column; got {label!r}. Pass `ReadOptions(label=)` with one of "
+                f"{', '.join(map(str, names[:10]))}."
             )
         columns = [name for name in names if name != label]
         matrix = np.column_stack([_numbers(table[name], name) for name in columns])
@@ -283,8 +270,7 @@ def _numbers(column: Any, name: str) -> Array:
     values = _plain(column)
     if values.dtype.kind not in "biuf":
         raise DataError(
-            "columns of numbers",
-            got=f"{values.dtype} in {name!r}",
-            todo="Encode text first, or leave the column out.",
+            f"columns of numbers; got {values.dtype} in {name!r}. Encode text first, or leave the "
+            "column out."
         )
     return values.astype(np.float32 if values.dtype == np.float32 else np.float64)

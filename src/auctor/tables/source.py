@@ -29,12 +29,7 @@ READ_BYTES = 1 << 20
 LONGEST_LINE = 1 << 28
 
 #: First bytes of compressed files, and the format of each.
-MAGIC = {
-    b"\x1f\x8b": "gz",
-    b"BZh": "bz2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zst",
-}
+MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 #: Byte order mark that some programs put before UTF-8 text.
 MARK = b"\xef\xbb\xbf"
 #: First bytes of files that are not text: what they are, and their format if it can be read.
@@ -50,12 +45,7 @@ OTHERS = {
 
 
 class Source:
-    """Bytes of a file, a file object or standard input; compression is detected and undone.
-
-    Parameters
-    ----------
-    origin : path, file object or "-"
-    """
+    """Bytes of a file, a file object or standard input; compression is detected and undone."""
 
     def __init__(self, origin: Any) -> None:
         self.live = isinstance(origin, str) and origin == "-"
@@ -159,9 +149,8 @@ class Source:
             pending += len(data) - cut
             if pending > LONGEST_LINE:
                 raise DataError(
-                    "lines of text",
-                    got=f"more than {LONGEST_LINE} bytes without a line end in {self.name}",
-                    todo="Check the format.",
+                    f"lines of text; got more than {LONGEST_LINE} bytes without a line end in "
+                    f"{self.name}. Check the format."
                 )
         if rest := b"".join(parts):
             yield rest
@@ -172,9 +161,8 @@ class Source:
             return cast(bytes, file.read1(size) if some else file.read(size))
         except (EOFError, OSError, lzma.LZMAError, zlib.error, _zstd_error()) as error:
             raise DataError(
-                "a file that can be read to its end",
-                got=f"{error} in {self.name}",
-                todo="Check that it is complete.",
+                f"a file that can be read to its end; got {error} in {self.name}. Check that it is "
+                "complete."
             ) from error
 
     def _refuse_other(self, head: bytes) -> None:
@@ -310,9 +298,8 @@ def _open_file(path: str) -> BinaryIO:
     """Open a file; refuses a folder and a file that cannot be read."""
     if os.path.isdir(path):
         raise DataError(
-            "a file",
-            got=f"the folder {path}",
-            todo="Pass a file of it; shards are read by train, predict, evaluate and open_stream.",
+            f"a file; got the folder {path}. Pass a file of it; shards are read by train, predict, "
+            "evaluate and open_stream."
         )
     try:
         return open(path, "rb")
@@ -352,7 +339,6 @@ def read_ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator
 
     Parameters
     ----------
-    items : iterator
     most : int
         Length of the queue.
     wait : bool

@@ -21,7 +21,7 @@ from auctor.tables.from_shards import is_shards, stored_chunks
 from auctor.tables.gather import find_schema
 from auctor.tables.infer import Note
 from auctor.tables.lost import Lost, add_lost, lost_warnings, refuse_lost
-from auctor.tables.options import DEFAULTS, SKIP, ReadOptions, reading_option
+from auctor.tables.options import DEFAULTS, SKIP, ReadOptions
 from auctor.tables.schema import Schema
 from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import Indices, svmlight_chunks
@@ -44,7 +44,6 @@ def open_stream(source: Any, reading: ReadOptions = DEFAULTS) -> Iterator[Chunk]
     source : path, "-", file object, iterable of (X, y), or list of these
         "-" is standard input. A path may be a folder of shards, as `write_shards` makes it. Text
         may be compressed (gz, bz2, xz; zst with zstandard).
-    reading : ReadOptions
 
     Yields
     ------
@@ -88,9 +87,8 @@ def _parts(source: Any) -> Iterable[Any]:
         return (source,)
     if not isinstance(source, Iterable):
         raise DataError(
-            "a path, '-', a file or an iterable of (X, y)",
-            got=type(source).__name__,
-            todo="Pass one of these.",
+            f"a path, '-', a file or an iterable of (X, y); got {type(source).__name__}. Pass one "
+            "of these."
         )
     return source
 
@@ -103,9 +101,7 @@ def is_file(part: Any) -> bool:
 def check_file(source: Any) -> None:
     """Raise ``DataError`` unless an object is a path or an open file."""
     if not is_file(source):
-        raise DataError(
-            "a path, '-' or a file", got=type(source).__name__, todo="Pass one of these."
-        )
+        raise DataError(f"a path, '-' or a file; got {type(source).__name__}. Pass one of these.")
 
 
 def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
@@ -123,10 +119,7 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
             chunks = _pair_chunks(part)
         else:
             raise ParameterError(
-                "files to use a schema",
-                got=type(part).__name__,
-                todo="Drop {option}.",
-                option=reading_option("schema"),
+                f"files to use a schema; got {type(part).__name__}. Drop `ReadOptions(schema=)`."
             )
         for chunk in chunks:
             columns = same_columns(columns, chunk.columns)
@@ -138,7 +131,7 @@ def _numbered(parts: Iterable[Any], options: ReadOptions) -> Iterator[Chunk]:
     if options.unreadable == "refuse":  # all categories of a column are known only now
         refuse_lost(lost, "the stream")
     if not rows:
-        raise DataError("some rows", got="an empty stream", todo="Check the source.")
+        raise DataError("some rows; got an empty stream. Check the source.")
 
 
 def _file_chunks(part: Any, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
@@ -150,10 +143,8 @@ def _file_chunks(part: Any, options: ReadOptions, indices: Indices) -> Iterator[
             options = _sampled(source, found, options)
         elif found == "svmlight" and options.missing_rule not in ("auto", "refuse", SKIP):
             raise ParameterError(
-                "a table with columns to fill missing values",
-                got=source.name,
-                todo="Pass {option} or 'skip'.",
-                option=reading_option("missing", "refuse"),
+                f"a table with columns to fill missing values; got {source.name}. Pass "
+                "`ReadOptions(missing='refuse')` or 'skip'."
             )
         with enough_memory(source.name, todo=_FEWER):
             chunks = READERS[found](source, options, indices)
@@ -227,9 +218,8 @@ def check_unnamed(schema: Schema) -> None:
     """Refuse sparse rows without names for a schema with categories."""
     if any(column.kind == "category" for column in schema.columns):
         raise DataError(
-            "the named columns of the schema",
-            got="rows of index:value pairs",
-            todo="Pass a file with columns, such as CSV or Parquet.",
+            "the named columns of the schema; got rows of index:value pairs. Pass a file with "
+            "columns, such as CSV or Parquet."
         )
 
 
@@ -244,7 +234,7 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
         return
     if not isinstance(part, tuple | list) or len(part) != 2:
         raise DataError(
-            "pairs (X, y) or files", got=type(part).__name__, todo="Yield a matrix and its labels."
+            f"pairs (X, y) or files; got {type(part).__name__}. Yield a matrix and its labels."
         )
     X, y = part
     labels = np.asarray(y)
@@ -253,9 +243,8 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
     matrix = as_matrix(X, finite=False)
     if labels.shape != (matrix.shape[0],):
         raise DataError(
-            "one label per row",
-            got=f"shape {labels.shape} for {matrix.shape[0]} rows",
-            todo="Yield X and y of equal length.",
+            f"one label per row; got shape {labels.shape} for {matrix.shape[0]} rows. Yield X and "
+            "y of equal length."
         )
     names = feature_names(X)
     yield Chunk(matrix, labels, columns=None if names is None else tuple(names))
@@ -269,9 +258,7 @@ def same_columns(
         return found or known
     differs = [name for name in (*known, *found) if (name in known) != (name in found)]
     got = f"a difference in {', '.join(differs[:5])}" if differs else "another order"
-    raise DataError(
-        "the same columns in every part", got=got, todo="Select the same columns first."
-    )
+    raise DataError(f"the same columns in every part; got {got}. Select the same columns first.")
 
 
 #: Reader of each format.

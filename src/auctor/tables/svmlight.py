@@ -91,8 +91,6 @@ class SvmlightParser:
 
     Parameters
     ----------
-    options : ReadOptions
-    indices : Indices
     most_rows, most_entries : int, optional
         Rows and entries after which a chunk is full; by default those of the options.
     """

@@ -30,10 +30,7 @@ _MARGIN = 1.02
 
 @speaks_as("read_svmlight")
 def read_svmlight(
-    source: Any,
-    reading: ReadOptions = DEFAULTS,
-    *,
-    dtype: npt.DTypeLike = np.float64,
+    source: Any, reading: ReadOptions = DEFAULTS, *, dtype: npt.DTypeLike = np.float64
 ) -> tuple[CompressedRows, FloatArray]:
     r"""Read a svmlight (libsvm) file into memory.
 
@@ -68,16 +65,12 @@ def read_svmlight(
 
 
 def svmlight_matrix(
-    source: Any,
-    options: ReadOptions,
-    dtype: npt.DTypeLike,
+    source: Any, options: ReadOptions, dtype: npt.DTypeLike
 ) -> tuple[CompressedRows, FloatArray, int]:
     """Matrix, labels and first index of a svmlight file; see `read_svmlight`."""
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
-        raise ParameterError(
-            "{option} to be float64 or float32", got=kind, todo="Pass one of these.", option="dtype"
-        )
+        raise ParameterError(f"`dtype` to be float64 or float32; got {kind}. Pass one of these.")
     threads = available_threads(options.n_threads)
     file = source if isinstance(source, Source) else Source(source)
     try:
@@ -110,7 +103,7 @@ class _MatrixBuilder:
             while texts := list(islice(blocks, batch)):
                 self._add(texts)
         if not self.rows:
-            raise DataError("some rows", got=f"none in {self.source.name}", todo="Check the file.")
+            raise DataError(f"some rows; got none in {self.source.name}. Check the file.")
         for array, size in ((self.values, self.entries), (self.indices, self.entries),
                             (self.labels, self.rows), (self.indptr, self.rows + 1)):  # fmt: skip
             array.resize(size, refcheck=False)

@@ -20,14 +20,11 @@ def columns_as_text(
     ----------
     path : str
         A file; standard input cannot be read twice and is refused.
-    columns : sequence of str
-    options : ReadOptions
     """
     if path == "-":
         raise ParameterError(
-            "a file, which it reads a second time for the columns to keep",
-            got="standard input",
-            todo="Write the rows to a file first.",
+            "a file, which it reads a second time for the columns to keep; got standard input. "
+            "Write the rows to a file first."
         )
     source = Source(path)
     try:

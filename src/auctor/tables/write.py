@@ -46,7 +46,6 @@ def write_table(
 
     Parameters
     ----------
-    path : path
     matrix : (n, d) array, CSR matrix or table
     labels : (n,) numbers or text, optional
     columns : sequence of str, optional
@@ -70,16 +69,12 @@ def write_table(
     known = None if labels is None else np.asarray(labels)
     if known is not None and known.shape != (n,):
         raise DataError(
-            "one label per row",
-            got=f"shape {known.shape} for {n} rows",
-            todo="Pass as many labels as rows.",
+            f"one label per row; got shape {known.shape} for {n} rows. Pass as many labels as rows."
         )
     names = None if columns is None else check_names(str(path), list(columns))
     if names is not None and len(names) != d:
         raise DataError(
-            "one name per column",
-            got=f"{len(names)} for {d} columns",
-            todo="Pass one name for each column.",
+            f"one name per column; got {len(names)} for {d} columns. Pass one name for each column."
         )
     parts = (
         RowBatch(
@@ -97,7 +92,7 @@ def write_parts(path: AnyPath, parts: Iterator[RowBatch], names: Names, format: 
     with packed_file(path, found) as body:
         first = next(parts, None)
         if first is None:
-            raise DataError("some rows", got="none", todo="Check the source.")
+            raise DataError("some rows; got none. Check the source.")
         WRITERS[found](body, chain((first,), parts), names)
 
 
@@ -110,9 +105,7 @@ def packed_file(path: AnyPath, format: str) -> Iterator[BinaryIO]:
     suffix = next((suffix for suffix in COMPRESSED if str(path).lower().endswith(suffix)), None)
     if suffix and format not in ("svmlight", "csv", "tsv"):
         raise ParameterError(
-            f"a name without {suffix} for {format} files",
-            got=path,
-            todo=f"Drop {suffix} from the name.",
+            f"a name without {suffix} for {format} files; got {path}. Drop {suffix} from the name."
         )
     if format in ("parquet", "arrow"):
         require("pyarrow", extra="cli", to=f"write {format}")
@@ -276,9 +269,7 @@ def _fields(names: Names, part: RowBatch) -> list[str]:
     width = len(part.columns)
     if width > MOST_DENSE_COLUMNS:
         raise ParameterError(
-            f"at most {MOST_DENSE_COLUMNS} columns for a table",
-            got=width,
-            todo="Write svmlight or NPZ.",
+            f"at most {MOST_DENSE_COLUMNS} columns for a table; got {width}. Write svmlight or NPZ."
         )
     columns = default_names(width) if names.columns is None else names.columns
     return columns if part.labels is None else [names.label, *columns]
@@ -288,9 +279,8 @@ def _narrow(matrix: Any) -> Array:
     """A dense matrix; refuses sparse rows of more than `MOST_DENSE_COLUMNS` columns."""
     if matrix.shape[1] > MOST_DENSE_COLUMNS and not is_dense(matrix):
         raise ParameterError(
-            f"at most {MOST_DENSE_COLUMNS} columns for a dense file",
-            got=matrix.shape[1],
-            todo="Write svmlight or NPZ.",
+            f"at most {MOST_DENSE_COLUMNS} columns for a dense file; got {matrix.shape[1]}. Write "
+            "svmlight or NPZ."
         )
     return dense_array(matrix)
 
@@ -298,12 +288,11 @@ def _narrow(matrix: Any) -> Array:
 def _number_labels(labels: Array | None) -> Array:
     """Labels as numbers, for formats without text."""
     if labels is None:
-        raise DataError("labels for this format", got="none", todo="Write CSV or NPZ.")
+        raise DataError("labels for this format; got none. Write CSV or NPZ.")
     if labels.dtype.kind not in "biuf":
         raise DataError(
-            "numbers as labels for this format",
-            got=f"text such as {str(labels[0])!r}",
-            todo="Encode the labels as 0 and 1 first.",
+            f"numbers as labels for this format; got text such as {str(labels[0])!r}. Encode the "
+            "labels as 0 and 1 first."
         )
     return labels.astype(np.float64)
 
@@ -338,9 +327,8 @@ def _field(text: str, delimiter: str) -> str:
         return text
     if "\n" in text:
         raise DataError(
-            "text without line ends for this format",
-            got=repr(text[:40]),
-            todo="Write Parquet, or remove the line ends.",
+            f"text without line ends for this format; got {text[:40]!r}. Write Parquet, or remove "
+            "the line ends."
         )
     if delimiter in text or '"' in text or "\r" in text or text != text.strip():
         return '"' + text.replace('"', '""') + '"'

@@ -39,6 +39,8 @@ class Figure(NamedTuple):
         CSS class and name of each series; shown if there is more than one.
     note : str
     table : NumberTable, optional
+    own : str
+        The same drawing on a scale of its own, which a click shows in place of ``svg``.
     """
 
     caption: str
@@ -46,6 +48,7 @@ class Figure(NamedTuple):
     legend: Sequence[tuple[str, str]] = ()
     note: str = ""
     table: NumberTable | None = None
+    own: str = ""
 
 
 def curves(info: ReportInfo) -> list[Figure]:

@@ -17,7 +17,6 @@ from auctor.reports.html import additive, figures, threshold
 from auctor.reports.text import (
     GAP_MEANING,
     beta_name,
-    day_text,
     describe_baseline,
     describe_comparison,
     describe_data,
@@ -27,6 +26,7 @@ from auctor.reports.text import (
     number,
     short,
 )
+from auctor.tables.dates import day_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,6 +60,8 @@ def render(info: ReportInfo) -> str:
             draws=DRAWS,
             gap_meaning=GAP_MEANING,
             additive=None if info.curves is None else additive_section(info.curves),
+            drift_known=any(column.drift is not None for column in info.columns),
+            drifting=[column.name for column in info.columns if column.drifts(len(info.columns))],
         )
     )
 
@@ -71,8 +73,18 @@ def additive_section(info: CurvesInfo) -> str:
         "pairs": additive.pair_figures(info),
         "rows": additive.row_figures(info),
     }
+    labelled = [curve.labels is not None for curve in info.columns]
     made = templates().get_template("additive.html.j2")
-    return made.render(additive=drawn, curve_style=asset("curves.css"))
+    return made.render(
+        additive=drawn,
+        drawn={
+            "levels": any(labelled),
+            "curves": not all(labelled),
+            "columns": len(info.columns),
+            "pairs": len(info.pairs),
+        },
+        curve_style=asset("curves.css"),
+    )
 
 
 @cache
