@@ -6,6 +6,8 @@ from auctor import data as data
 from auctor import evaluate as evaluate
 from auctor import export as export
 from auctor import fit as fit
+from auctor import forecast as forecast
+from auctor import gpu as gpu
 from auctor import hierarchy as hierarchy
 from auctor import kernel as kernel
 from auctor import lab as lab
@@ -17,11 +19,13 @@ from auctor import penalties as penalties
 from auctor import problem as problem
 from auctor import reports as reports
 from auctor import saved as saved
+from auctor import scans as scans
 from auctor import solvers as solvers
 from auctor import spark as spark
 from auctor import streaming as streaming
 from auctor import tables as tables
 from auctor import testing as testing
+from auctor import torch as torch
 from auctor import tune as tune
 from auctor.additive import *  # noqa: F403
 from auctor.core.errors import AuctorError as AuctorError

@@ -11,7 +11,7 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataLost, IncompatibleError, Option, ParameterError, speaks_as, warn
+from auctor.core.errors import DataLost, IncompatibleError, ParameterError, speaks_as, warn
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -99,11 +99,7 @@ def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> 
     if missing:
         advice = alternatives or "Choose another solver, or {option}"
         raise IncompatibleError(
-            f"{describe(missing)}",
-            got=problem.described,
-            todo=f"{advice}.",
-            option=Option("solver", "auto"),
-            part=type(solver).__name__,
+            f"{describe(missing)}; got {problem.described}. {advice}.", part=type(solver).__name__
         )
 
 

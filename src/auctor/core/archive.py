@@ -44,11 +44,7 @@ _HEADER = re.compile(
 
 
 def write_archive(
-    path: AnyPath,
-    meta: dict[str, Any],
-    arrays: dict[str, Array],
-    *,
-    kind: str = "model",
+    path: AnyPath, meta: dict[str, Any], arrays: dict[str, Array], *, kind: str = "model"
 ) -> None:
     """Write a description, which includes its ``format``, and arrays to a file.
 
@@ -82,7 +78,7 @@ def read_archive(
     except DataError:
         raise
     except FileNotFoundError as error:
-        raise DataError("a file", got=path, todo="Check the path.") from error
+        raise DataError(f"a file; got {path}. Check the path.") from error
     except (OSError, EOFError, RuntimeError, NotImplementedError, MemoryError) as error:
         raise broken(path, str(error)) from error
     except zipfile.BadZipFile as error:
@@ -115,9 +111,8 @@ def broken(path: AnyPath, what: str) -> DataError:
     """The error for a damaged file; ``what`` says what was found in it."""
     what = " ".join(what.split())[:300]
     return DataError(
-        "a whole file that auctor wrote",
-        got=f"{what} in {path}",
-        todo="Write the file again, or pass another one.",
+        f"a whole file that auctor wrote; got {what} in {path}. Write the file again, or pass "
+        "another one."
     )
 
 
@@ -146,7 +141,7 @@ def _check_format(meta: Any, path: AnyPath, known: int, kind: str) -> None:
     # A description without a kind is that of a checkpoint.
     of = meta.get("kind", "checkpoint")
     if of != kind:
-        raise DataError(f"a {kind}", got=f"a {str(of)[:40]} in {path}", todo="Pass another file.")
+        raise DataError(f"a {kind}; got a {str(of)[:40]} in {path}. Pass another file.")
     if found != known:
         raise DataError(
             f"format {known}",

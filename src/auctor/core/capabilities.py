@@ -9,15 +9,99 @@ that follows the protocol, and gets the loss with the type of the protocol:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from auctor.core.capability import Capability, Kind
 from auctor.core.curvature import Curvature
-from auctor.core.protocols import Loss
-from auctor.core.types import FloatArray, Target
+from auctor.core.errors import IncompatibleError
+from auctor.core.protocols import Loss, Penalty
+from auctor.core.types import BlockSpec, FloatArray, SeparableSpec, Target, TreeSpec
 
-if TYPE_CHECKING:
-    from auctor.core.evaluation import Evaluation
+P = TypeVar("P")
+C = TypeVar("C")
+
+
+class Kind(NamedTuple):
+    """One kind of part: its protocol, what to use instead of a part, how a part is shown."""
+
+    core: Any
+    instead: str
+    shown: Callable[[Any], str]
+
+    def lacks(self, part: object, words: str) -> IncompatibleError:
+        """The error of a part that does not have what was asked of it."""
+        return IncompatibleError(
+            words,
+            got=self.shown(part),
+            todo=f"Use another solver, or {self.instead}.",
+            part="The solver",
+        )
+
+
+@dataclass(frozen=True)
+class Capability(Generic[P, C]):
+    """Something that only some parts of type P can do; C is the type of those that can.
+
+    A part can if it has every member of the protocol, unless it has a method ``offers(capability)``
+    that says otherwise: a view answers for what it shows.
+
+    Parameters
+    ----------
+    protocol : type
+        The protocol C.
+    words : str
+        What is needed, for messages: "a loss with curvature".
+    kind : Kind
+        The kind of the parts of type P.
+    fact : callable, optional
+        Whether a part can, where a fact of the part decides instead of its members.
+
+    Examples
+    --------
+    >>> from auctor.core.capabilities import COMPILED
+    >>> from auctor.losses import Hinge, PairwiseHinge
+    >>> COMPILED.of(Hinge()).closed_prox, COMPILED.find(PairwiseHinge())
+    (True, None)
+    """
+
+    protocol: Any
+    words: str
+    kind: Kind
+    fact: Callable[[P], bool] | None = None
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """Names of the members of the protocol that not every part of type P has."""
+        lines = [base for base in self.protocol.__mro__ if base not in self.kind.core.__mro__]
+        return tuple(name for base in lines for name in vars(base) if not name.startswith("_"))
+
+    def has(self, part: P) -> bool:
+        """Whether the part has the capability."""
+        if self.fact is not None:
+            return self.fact(part)
+        offers = getattr(part, "offers", None)
+        return self.implemented(part) if offers is None else bool(offers(self))
+
+    def implemented(self, part: P) -> bool:
+        """Whether the part has every member of the protocol; no property is computed."""
+        return all(hasattr(type(part), name) or name in vars(part) for name in self.members)
+
+    def lacks(self, part: P) -> IncompatibleError:
+        """The error of a part without the capability."""
+        return self.kind.lacks(part, self.words)
+
+    def find(self, part: P) -> C | None:
+        """The part, with the type C, if it has the capability; otherwise ``None``."""
+        return cast(C, part) if self.has(part) else None
+
+    def of(self, part: P) -> C:
+        """The part, with the type C; an `IncompatibleError` if it lacks the capability."""
+        if not self.has(part):
+            raise self.lacks(part)
+        return cast(C, part)
+
 
 LOSS = Kind(Loss, "another loss", repr)
 
@@ -198,3 +282,66 @@ SCALE_INVARIANT: Capability[Loss, ScaleInvariantLoss] = Capability(
     LOSS,
     lambda loss: loss.scale_invariant,
 )
+
+
+S = TypeVar("S")
+
+PENALTY = Kind(Penalty, "another penalty", repr)
+
+
+@dataclass(frozen=True)
+class PenaltyForm(Generic[S]):
+    """A form of penalties, with the type S of its arrays.
+
+    Parameters
+    ----------
+    words : str
+        What is needed, for messages: "a penalty on disjoint groups of coordinates".
+    find : callable
+        The form of a penalty of d weights, or ``None`` if it has none.
+
+    Examples
+    --------
+    >>> from auctor.penalties import L1
+    >>> SEPARABLE.of(L1(2.0), 3).l1
+    array([2., 2., 2.])
+    """
+
+    words: str
+    find: Callable[[Penalty, int], S | None]
+
+    def of(self, penalty: Penalty, d: int) -> S:
+        """The form of a penalty of d weights; an `IncompatibleError` if it has none."""
+        found = self.find(penalty, d)
+        if found is None:
+            raise PENALTY.lacks(penalty, self.words)
+        return found
+
+
+SEPARABLE: PenaltyForm[SeparableSpec] = PenaltyForm(
+    "a penalty that separates over coordinates", lambda penalty, d: penalty.separable(d)
+)
+BLOCKS: PenaltyForm[BlockSpec] = PenaltyForm(
+    "a penalty on disjoint groups of coordinates", lambda penalty, d: penalty.blocks(d)
+)
+TREE: PenaltyForm[TreeSpec] = PenaltyForm(
+    "a penalty on disjoint or nested groups of coordinates", lambda penalty, d: penalty.tree(d)
+)
+
+
+class Evaluation:
+    """A loss at some scores; losses that sort the scores have a subclass that caches the order."""
+
+    #: Whether a later evaluation can reuse a part of this one, so that a problem stores the latest.
+    lasting: ClassVar[bool] = False
+
+    def __init__(self, loss: Loss, scores: FloatArray, target: Target) -> None:
+        self.loss, self.scores, self.target = loss, scores, target
+
+    def value_grad(self) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+        return self.loss.value_grad(self.scores, self.target)
+
+    def curvature(self) -> Curvature:
+        """Second derivative in the scores."""
+        return CURVED.of(self.loss).curvature(self.scores, self.target)

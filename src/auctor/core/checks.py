@@ -33,7 +33,6 @@ def check_real(
         What it got.
     low, high : float
         Ends of the interval, which belong to it unless ``open_low`` or ``open_high``.
-    open_low, open_high : bool
     of : Option, optional
         The parameter that the number is a part of.
 
@@ -68,12 +67,25 @@ def check_int(name: str, value: object, *, low: int = 0) -> int:
     """Return ``value`` as an int of at least ``low``, or raise ``ParameterError``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         raise ParameterError(
-            f"{{option}} to be an integer of at least {low}",
-            got=repr(value),
-            todo="Pass such an integer.",
-            option=name,
+            f"`{name}` to be an integer of at least {low}; got {value!r}. Pass such an integer."
         )
     return int(value)
+
+
+#: What other libraries call the things that have these names here.
+OTHER_WORDS = {
+    "gaussian": "rbf",
+    "polynomial": "poly",
+    "mse": "squared",
+    "squared_error": "squared",
+    "mae": "absolute",
+    "absolute_error": "absolute",
+    "pinball": "quantile",
+    "logloss": "log_loss",
+    "log": "logistic",
+    "random_state": "seed",
+    "n_jobs": "n_threads",
+}
 
 
 def meant(name: object, names: Iterable[str]) -> str:
@@ -81,21 +93,32 @@ def meant(name: object, names: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> meant("acu", ["auc", "fbeta"])
-    "Did you mean 'auc'? "
+    >>> meant("acu", ["auc", "fbeta"]), meant("gaussian", ["linear", "rbf"])
+    ("Did you mean 'auc'? ", "Did you mean 'rbf'? ")
     """
-    close = difflib.get_close_matches(str(name).lower().partition("(")[0], list(names), 1)
+    names = list(names)
+    same = OTHER_WORDS.get(str(name).lower())
+    if same in names:
+        return f"Did you mean {same!r}? "
+    close = difflib.get_close_matches(str(name).lower().partition("(")[0], names, 1)
     return f"Did you mean {close[0]!r}? " if close else ""
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads a text as a float."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise ``ParameterError``."""
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(
-            f"{{option}} to be one of {', '.join(map(repr, choices))}",
-            got=repr(value),
-            todo=f"{meant(value, choices)}Pass one of these.",
-            option=name,
+            f"`{name}` to be one of {', '.join(map(repr, choices))}; got {value!r}. "
+            f"{meant(value, choices)}Pass one of these."
         )
     return value
 
@@ -106,10 +129,7 @@ def check_vector(name: str, value: object, *, size: int | None = None) -> FloatA
     if array.ndim != 1 or (size is not None and array.shape[0] != size):
         wanted = "one dimension" if size is None else f"shape ({size},)"
         raise DataError(
-            f"{{option}} with {wanted}",
-            got=f"shape {array.shape}",
-            todo="Pass one value per entry.",
-            option=name,
+            f"`{name}` with {wanted}; got shape {array.shape}. Pass one value per entry."
         )
     _check_finite(name, array)
     return array
@@ -121,10 +141,8 @@ def check_matrix(name: str, value: object, *, columns: int, rows: int | None = N
     if array.ndim != 2 or array.shape != (array.shape[0] if rows is None else rows, columns):
         wanted = f"({'rows' if rows is None else rows}, {columns})"
         raise DataError(
-            f"{{option}} of shape {wanted}",
-            got=f"shape {array.shape}",
-            todo=f"Pass {columns} numbers in every row.",
-            option=name,
+            f"`{name}` of shape {wanted}; got shape {array.shape}. Pass {columns} numbers in every "
+            "row."
         )
     _check_finite(name, array)
     return array
@@ -135,18 +153,10 @@ def _numbers(name: str, value: object) -> FloatArray:
         return np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            "{option} to be numbers",
-            got=type(value).__name__,
-            todo="Pass a numeric array.",
-            option=name,
+            f"`{name}` to be numbers; got {type(value).__name__}. Pass a numeric array."
         ) from error
 
 
 def _check_finite(name: str, array: FloatArray) -> None:
     if not np.isfinite(array).all():
-        raise DataError(
-            "{option} to be finite",
-            got="NaN or infinity",
-            todo="Remove or replace them.",
-            option=name,
-        )
+        raise DataError(f"`{name}` to be finite; got NaN or infinity. Remove or replace them.")

@@ -61,6 +61,9 @@ class Codec:
     growing : tuple of classes
         Base classes of parameters, which have checks of their own, and of which later versions have
         more: a missing one gets its default.
+    later : mapping, optional
+        Arguments that files of earlier versions do not have, by the name of a class; a missing one
+        gets its default.
 
     Examples
     --------
@@ -77,9 +80,10 @@ class Codec:
         omitted: Mapping[str, Collection[str]] | None = None,
         attributes: Mapping[type[Any], Callable[[Any], dict[str, Any]]] | None = None,
         growing: tuple[type[Any], ...] = (),
+        later: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self._known, self._omitted, self._attributes = known, omitted or {}, attributes or {}
-        self._growing = growing
+        self._growing, self._later = growing, later or {}
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -104,9 +108,8 @@ class Codec:
         name = next((name for name, part in known if part is kind), None)
         if name is None:
             raise ParameterError(
-                f"{where} to be plain values, arrays or parts of auctor",
-                got=_short(value),
-                todo="Set another value with set_params.",
+                f"{where} to be plain values, arrays or parts of auctor; got {_short(value)}. Set "
+                "another value with set_params."
             )
         if isinstance(value, Enum):
             return {"part": name, "arguments": {"name": value.name}}
@@ -140,9 +143,8 @@ class Codec:
             good = False
         if not good:
             raise ParameterError(
-                f"{where} to be numbers or text",
-                got=_short(array),
-                todo="Convert it to numbers or text first.",
+                f"{where} to be numbers or text; got {_short(array)}. Convert it to numbers or "
+                "text first."
             )
         contiguous = array.flags.c_contiguous
         if contiguous and array.dtype == np.float64 and LEAST_SPARSE <= array.size <= MOST_SPARSE:
@@ -194,7 +196,8 @@ class Codec:
                 kind = self._known(name).get(name)
                 if kind is not None:
                     named = {key: self.decode(entry, arrays) for key, entry in arguments.items()}
-                    return self._part(kind, named, self._omitted.get(name, ()))
+                    later = {*self._later.get(name, ())} - named.keys()
+                    return self._part(kind, named, {*self._omitted.get(name, ()), *later})
         raise ValueError(f"a value {_short(value)}")
 
     def _part(self, kind: type[Any], arguments: dict[str, Any], omitted: Collection[str]) -> Any:

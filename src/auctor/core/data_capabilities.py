@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from auctor.core.capability import Capability, Kind
+from auctor.core.capabilities import Capability, Kind
 from auctor.core.protocols import Data
 from auctor.core.types import CompressedColumns, DuplicateRows, FloatArray, IntArray, Target
 

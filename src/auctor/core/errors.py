@@ -6,6 +6,7 @@
     ├── DataError            (ValueError)   rows, columns, labels or weights that cannot be used
     ├── DataTypeError        (TypeError)    data of a kind that cannot be read as numbers
     ├── ParameterError       (ValueError)   a parameter outside its range
+    │   └── UnknownParameterError  (TypeError)  a parameter that does not exist
     ├── NotOfferedError      (AttributeError)  a method that other parameters would offer
     ├── IncompatibleError    (ValueError)   parts that do not fit together
     ├── DataLost             (OSError)      rows on a disk or a cluster that cannot be read any more
@@ -23,10 +24,12 @@ separately, so that Python and the command line can each show them in the words 
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import partial, wraps
@@ -38,6 +41,9 @@ M = TypeVar("M", bound="Message")
 
 #: The public call that is running: the outermost one.
 _caller: ContextVar[str | None] = ContextVar("auctor_caller", default=None)
+
+#: A parameter in the text of a message: `label`, `label=`, `cv=5`, `ReadOptions(label=)`.
+_MARKED = re.compile(r"`(?:(\w+)\()?([a-zA-Z]\w*)(?:(=)([^`]*?))?\)?`")
 
 #: Folder of this package: a warning points at the first line outside of it.
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
@@ -75,6 +81,10 @@ class Option(NamedTuple):
 class Message(Exception):
     """A message made of what is needed, what was got, and one thing to do.
 
+    It is written as the sentence that the user reads, "rows; got none. Pass some.", with parameters
+    in backticks: `` `label` `` by its name alone, `` `label=` `` and `` `cv=5` `` as something to
+    pass. Parts that need more code than a sentence can hold are arguments of their own.
+
     Its attribute ``who`` is the public call that runs when the message is made. A message that is
     made where none is known, such as a thread of a pool, takes the name of the call that it leaves.
 
@@ -111,10 +121,20 @@ class Message(Exception):
         if (needs is None) == (does is None):
             raise TypeError("A message says either what is needed (needs) or what is done (does).")
         options = (option,) if isinstance(option, str | Option) else option
-        self.needs, self.got, self.todo, self.does = needs, got, todo, does
-        self.options = tuple(Option(one) if isinstance(one, str) else one for one in options)
+        self.got, self.options = got, [Option(o) if isinstance(o, str) else o for o in options]
+        self.needs, self.todo, self.does = map(self._unmarked, (needs, todo, does))
         self.who = part or _caller.get()
         super().__init__(self.render())
+
+    def _unmarked(self, text: str | None) -> str | None:
+        """The text with places for the parameters that it marks, which become options."""
+
+        def place(marked: re.Match[str]) -> str:
+            of, name, equals, value = marked.groups()
+            self.options.append(Option(name, _literal(value), bare=not equals, of=of or ""))
+            return f"{{option{len(self.options)}!}}"
+
+        return text and _MARKED.sub(place, text)
 
     def render(self, option: Callable[[Option], str] = Option.in_python) -> str:
         """The message as text, with parameters as ``option`` shows them.
@@ -124,7 +144,7 @@ class Message(Exception):
         Examples
         --------
         >>> with speaking("read_table"):
-        ...     error = DataError("a label", got="none", todo="Pass {option}.", option="label")
+        ...     error = DataError("a label; got none. Pass `label=`.")
         ...     warning = DataWarning(does="rounds whole numbers beyond 2^53")
         >>> str(error)
         'read_table needs a label; got none. Pass label=.'
@@ -141,7 +161,8 @@ class Message(Exception):
         todo = "" if self.todo is None else f"{'' if text.endswith('.') else '.'} {self.todo}"
         # The first parameter is {option}, later ones are {option2}, {option3}, ...
         for number, one in enumerate(self.options, start=1):
-            place = "{option}" if number == 1 else f"{{option{number}}}"
+            place, marked = f"{{option{number if number > 1 else ''}}}", f"{{option{number}!}}"
+            text, todo = (part.replace(marked, option(one)) for part in (text, todo))
             named = one if one.value is not None else one._replace(bare=True)
             text, todo = text.replace(place, option(named)), todo.replace(place, option(one))
         return text + todo
@@ -160,14 +181,22 @@ class Message(Exception):
         """A copy of the message that names other parameters, in the order of its own."""
         return self._again(type(self), options)()
 
-    def _again(self, kind: type[M], options: tuple[Option, ...]) -> partial[M]:
+    def _again(self, kind: type[M], options: Sequence[Option]) -> partial[M]:
         return partial(
-            kind, needs=self.needs, got=self.got, todo=self.todo, option=options, does=self.does,
-            part=self.who,
+            kind, needs=self.needs, got=self.got, todo=self.todo, option=tuple(options),
+            does=self.does, part=self.who,
         )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._again(type(self), self.options), ()
+
+
+def _literal(text: str | None) -> object:
+    """The value that a Python literal spells, or the text itself; None of nothing."""
+    try:
+        return ast.literal_eval(text) if text else None
+    except (ValueError, SyntaxError):
+        return text
 
 
 @contextmanager
@@ -278,6 +307,10 @@ class DataTypeError(AuctorError, TypeError):
 
 class ParameterError(AuctorError, ValueError):
     """A parameter outside its range."""
+
+
+class UnknownParameterError(ParameterError, TypeError):
+    """A parameter that does not exist."""
 
 
 class NotOfferedError(AuctorError, AttributeError):

@@ -41,26 +41,20 @@ def check_destination(path: AnyPath) -> Path:
         pass
     except (OSError, ValueError) as error:  # too long, or with a null byte
         raise ParameterError(
-            "a file name that the system accepts",
-            got=repr(str(path)[:80]),
-            todo="Pass another path.",
+            f"a file name that the system accepts; got {str(path)[:80]!r}. Pass another path."
         ) from error
     if not folder.is_dir():
         raise ParameterError(
-            "an existing folder to write to", got=folder, todo="Create it or pass another path."
+            f"an existing folder to write to; got {folder}. Create it or pass another path."
         )
     if path.is_dir():
-        raise ParameterError(
-            "a file to write to", got=f"the folder {path}", todo="Add a file name."
-        )
+        raise ParameterError(f"a file to write to; got the folder {path}. Add a file name.")
     if path.exists() and not path.is_file():
         raise ParameterError(
-            "a regular file to write to",
-            got=f"{path}, a device or a pipe",
-            todo="Pass another path.",
+            f"a regular file to write to; got {path}, a device or a pipe. Pass another path."
         )
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ParameterError("a folder it may write to", got=folder, todo="Pass another path.")
+        raise ParameterError(f"a folder it may write to; got {folder}. Pass another path.")
     # The permissions may say yes and the file system no: try.
     try:
         beside = _temporary_name(_target(path))
@@ -77,9 +71,8 @@ def check_readable(path: AnyPath) -> None:
         mode = os.stat(path).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise DataError(
-                "a regular file",
-                got=f"{os.fspath(path)}, a device or a pipe",
-                todo="Copy its rows to a file first.",
+                f"a regular file; got {os.fspath(path)}, a device or a pipe. Copy its rows to a "
+                "file first."
             )
 
 
@@ -171,9 +164,8 @@ def sole_writer(path: AnyPath) -> Iterator[None]:
     try:
         if not _lock(handle, beside):
             raise DataError(
-                "a checkpoint that no other program writes",
-                got=f"{path}, which another one is writing",
-                todo="Wait until it is done, or pass another path.",
+                f"a checkpoint that no other program writes; got {path}, which another one is "
+                "writing. Wait until it is done, or pass another path."
             )
         try:
             yield

@@ -20,7 +20,6 @@ def as_json(value: Any, *, where: str = "a value") -> Any:
 
     Parameters
     ----------
-    value : object
     where : str
         What the value is, for the error message.
 
@@ -46,7 +45,6 @@ def as_json(value: Any, *, where: str = "a value") -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: as_json(entry, where=where) for key, entry in value.items()}
     raise ParameterError(
-        f"{where} to be JSON",
-        got=" ".join(repr(value).split())[:120],
-        todo="Pass numbers, text, lists and dicts with text as keys.",
+        f"{where} to be JSON; got {' '.join(repr(value).split())[:120]}. Pass numbers, text, lists "
+        "and dicts with text as keys."
     )

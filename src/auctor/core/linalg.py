@@ -1,4 +1,4 @@
-"""Linear systems with symmetric positive semi-definite matrices."""
+"""Linear systems with symmetric positive semi-definite matrices, and the cost of products."""
 
 from __future__ import annotations
 
@@ -59,3 +59,20 @@ def floored(diagonal: FloatArray) -> FloatArray:
     top = float(diagonal.max(initial=0.0))
     # Smallest diagonal entry, as a share of the largest one.
     return np.maximum(diagonal, 1e-14 * top if top > 0.0 else 1.0)
+
+
+#: Columns of a dense product of matrices that cost as much as one product with a vector.
+COLUMNS_PER_PASS = 6.0
+
+
+def product_passes(columns: float) -> float:
+    """Passes over the data that the products of all columns with ``columns`` of them cost in BLAS.
+
+    One pass scales the entries; the rest is arithmetic.
+
+    Examples
+    --------
+    >>> product_passes(12)
+    3.0
+    """
+    return 1.0 + columns / COLUMNS_PER_PASS

@@ -22,7 +22,6 @@ def printable(text: str, *, keep: str = "") -> str:
 
     Parameters
     ----------
-    text : str
     keep : str
         Characters to leave as they are, such as line ends of text that has several lines.
 

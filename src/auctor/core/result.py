@@ -214,11 +214,7 @@ _ADVICE: dict[Status, tuple[Any, ...]] = {
         Option("max_iter", bare=True),
         _TOL,
     ),
-    Status.MAX_SECONDS: (
-        "Increase {option} or {option2}.",
-        Option("max_seconds", bare=True),
-        _TOL,
-    ),
+    Status.MAX_SECONDS: ("Increase {option} or {option2}.", Option("max_seconds", bare=True), _TOL),
     Status.STALLED: ("Increase {option} or {option2}, or scale the columns.", _TOL, _STRENGTH),
     Status.DIVERGED: ("Scale the columns, take smaller steps or increase {option}.", _STRENGTH),
     Status.NOT_FINITE: ("Scale the columns or increase {option}.", _STRENGTH),

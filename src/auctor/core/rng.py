@@ -22,10 +22,7 @@ def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "{option} to be an integer, a generator or None",
-            got=repr(seed),
-            todo="Pass an integer.",
-            option="random_state",
+            f"`random_state` to be an integer, a generator or None; got {seed!r}. Pass an integer."
         ) from error
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from auctor.core.capabilities import CURVED, SHIFTABLE, Shifted, Shifts
-from auctor.core.needs import Coupling, Splits
-from auctor.core.protocols import Loss
+from auctor.core.protocols import Coupling, Loss, Splits
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, Target, absolute_sum
 

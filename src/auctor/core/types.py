@@ -14,7 +14,7 @@ Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-#: Rows of a part of a compact target; its labels and shares take 1 MB as float64.
+#: Rows of a part of a target; its labels and shares take 1 MB as float64.
 PART_ROWS = 1 << 16
 
 
@@ -176,8 +176,8 @@ class Target:
     def parts(self) -> Iterator[tuple[slice, Target]]:
         """Slices of the rows with their targets as float64, for sums over rows.
 
-        A compact target is converted in parts of `PART_ROWS` rows, which are not cached; any other
-        target is one part. Shares are relative to all rows, so that a row loss is the sum of its
+        Parts have `PART_ROWS` rows and are not cached; a target of fewer than twice as many float64
+        labels is one part. Shares are relative to all rows, so that a row loss is the sum of its
         values on the parts.
 
         Examples
@@ -187,14 +187,22 @@ class Target:
         >>> [(rows.stop, part.y, part.share) for rows, part in target.parts()]
         [(2, array([ 1., -1.]), array([0.5, 0.5]))]
         """
-        if not self.has_byte_labels:
-            yield slice(0, self.n_rows), self
-            return
-        for low in range(0, self.n_rows, PART_ROWS):
-            rows = slice(low, min(low + PART_ROWS, self.n_rows))
-            weight = None if self.weight is None else self.weight[rows]
-            groups = None if self.groups is None else self.groups[rows]
-            yield rows, Target(self.y[rows].astype(np.float64), weight, groups, self._all)
+        return ((rows, self.part(rows)) for rows in self.part_rows())
+
+    def part_rows(self) -> list[slice]:
+        """The slices of `parts`."""
+        if not self.has_byte_labels and self.n_rows < 2 * PART_ROWS:
+            return [slice(0, self.n_rows)]
+        lows = range(0, self.n_rows, PART_ROWS)
+        return [slice(low, min(low + PART_ROWS, self.n_rows)) for low in lows]
+
+    def part(self, rows: slice) -> Target:
+        """The targets of one of the slices of `part_rows`."""
+        if not self.has_byte_labels and rows.stop - rows.start == self.n_rows:
+            return self
+        weight = None if self.weight is None else self.weight[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return Target(self.y[rows].astype(np.float64, copy=False), weight, groups, self._all)
 
     @property
     def classes(self) -> ClassSplit:

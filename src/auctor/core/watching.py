@@ -41,7 +41,10 @@ class Watcher:
 
 
 class _Printer(Watcher):
-    """The watcher of ``verbose=1``: prints a line to stderr for each step or point."""
+    """The watcher of ``verbose=1``: prints a line to stderr for each stage, step or point."""
+
+    def on_stage(self, stage: str, number: int, total: int) -> None:
+        sys.stderr.write(f"auctor {stage} {number} of {total}\n")
 
     def on_step(self, step: Step) -> None:
         kind = "gap" if step.certified else "gap*"
@@ -73,7 +76,7 @@ def watch(watcher: Watcher) -> Iterator[None]:
 
     Examples
     --------
-    >>> from auctor.linear.classifier import MetricClassifier
+    >>> from auctor.linear.estimators.classifier import MetricClassifier
     >>> from auctor.fit import Watcher, watch
     >>> class Objective(Watcher):
     ...     def on_step(self, step):
@@ -91,9 +94,9 @@ def watch(watcher: Watcher) -> Iterator[None]:
         _current.reset(token)
 
 
-def tell_stage(stage: str, number: int, total: int) -> None:
+def tell_stage(stage: str, number: int, total: int, verbose: int = 0) -> None:
     """Report to the watcher that a part of a fit begins."""
-    (_current.get() or _SILENT).on_stage(stage, number, total)
+    (_current.get() or (_PRINTER if verbose else _SILENT)).on_stage(stage, number, total)
 
 
 def tell_plan(points: int) -> None:

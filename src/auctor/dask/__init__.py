@@ -2,7 +2,4 @@
 
 from auctor.dask.workers import DaskWorkers, from_dask
 
-__all__ = [
-    "DaskWorkers",
-    "from_dask",
-]
+__all__ = ["DaskWorkers", "from_dask"]

@@ -81,9 +81,8 @@ class DaskWorkers:
 def _lost(what: str) -> DataLost:
     """The error for a lost scheduler or for workers that keep dying."""
     return DataLost(
-        "a cluster that answers",
-        got=what,
-        todo="Start the cluster again, and go on from the checkpoint.",
+        f"a cluster that answers; got {what}. Start the cluster again, and go on from the "
+        "checkpoint."
     )
 
 
@@ -97,34 +96,31 @@ def check_versions(client: Any) -> None:
     for address, found in client.run(own_version, on_error="return").items():
         if isinstance(found, ImportError | AttributeError):
             raise DataError(
-                "auctor installed on every worker",
-                got=f"{found} on {address}",
-                todo="Install it there, or start the workers in the same environment.",
+                f"auctor installed on every worker; got {found} on {address}. Install it there, or "
+                "start the workers in the same environment."
             ) from found
         if isinstance(found, str) and found != __version__:
             raise DataError(
-                f"auctor {__version__} on every worker, as it is here",
-                got=f"{found} on {address}",
-                todo="Install one version on all machines.",
+                f"auctor {__version__} on every worker, as it is here; got {found} on {address}. "
+                "Install one version on all machines."
             )
 
 
-def make_shard(rows: Any, y: Any, weight: Any, order: Any) -> Dense | Sparse:
+def make_shard(rows: Any, y: Any, weight: Any, order: Any, missing: bool) -> Dense | Sparse:
     """Rows of one partition as a shard; runs on a worker.
 
     ``order`` is a series whose index must be that of the rows; its values are not used.
     """
     for other in (y, weight, order):
         check_index(rows, other)
-    matrix = as_matrix(rows)
+    matrix = as_matrix(rows, finite=not missing)
     labels = np.zeros(matrix.shape[0]) if y is None else np.asarray(y, dtype=np.float64)
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
     target = Target(labels, given)
     if labels.shape[0] != matrix.shape[0]:
         raise DataError(
-            "as many labels as rows in every partition",
-            got=f"{labels.shape[0]} for {matrix.shape[0]}",
-            todo="Make X and y from one frame, or give them the same chunks.",
+            f"as many labels as rows in every partition; got {labels.shape[0]} for "
+            f"{matrix.shape[0]}. Make X and y from one frame, or give them the same chunks."
         )
     rows_first = np.ascontiguousarray(matrix) if is_dense(matrix) else matrix
     return wrap(rows_first, target, n_threads=1)
@@ -134,9 +130,8 @@ def check_index(rows: Any, other: Any) -> None:
     """Refuse labels or weights of other rows, where a pandas index names them."""
     if hasattr(rows, "iloc") and hasattr(other, "iloc") and not rows.index.equals(other.index):
         raise DataError(
-            "labels and weights with the index of their rows, in every partition",
-            got=f"{list(other.index[:3])} beside {list(rows.index[:3])}",
-            todo="Make X and y from one frame.",
+            "labels and weights with the index of their rows, in every partition; got "
+            f"{list(other.index[:3])} beside {list(rows.index[:3])}. Make X and y from one frame."
         )
 
 
@@ -149,16 +144,23 @@ def partitions(collection: Any) -> list[Any]:
     return list(collection.to_delayed())
 
 
-def with_labels(X: Any, y: Any) -> tuple[Sharded, Array]:
+def with_labels(X: Any, y: Any, *, missing: bool = False) -> tuple[Sharded, Array]:
     """Collections as data in shards, and the labels of all rows, which the driver keeps."""
     labels = np.asarray(y.compute() if hasattr(y, "compute") else y)
     frames = all(hasattr(one, "divisions") for one in (X, y))  # arrays have no index to compare
-    return from_dask(X, order=y if frames and X.npartitions == y.npartitions else None), labels
+    order = y if frames and X.npartitions == y.npartitions else None
+    return from_dask(X, order=order, missing=missing), labels
 
 
 @speaks_as("from_dask")
 def from_dask(
-    X: Any, y: Any = None, weight: Any = None, *, client: Any = None, order: Any = None
+    X: Any,
+    y: Any = None,
+    weight: Any = None,
+    *,
+    client: Any = None,
+    order: Any = None,
+    missing: bool = False,
 ) -> Sharded:
     """A data set of Dask collections: rows stay where they are.
 
@@ -173,6 +175,8 @@ def from_dask(
     order : dask Series, optional
         Its index must be that of X, in every partition; its values are not used. Estimators pass
         the labels, which they encode themselves.
+    missing : bool
+        Whether entries may be missing, as additive models allow.
     """
     distributed = require("distributed", extra="dask")
     client = client or distributed.get_client()
@@ -183,16 +187,17 @@ def from_dask(
     orders = [None] * len(rows) if order is None else partitions(order)
     if not len(rows) == len(labels) == len(weights):
         raise DataError(
-            "as many partitions of y as of X",
-            got=f"{len(labels)} and {len(rows)}",
-            todo="Make X and y from one frame, or give them the same chunks.",
+            f"as many partitions of y as of X; got {len(labels)} and {len(rows)}. Make X and y "
+            "from one frame, or give them the same chunks."
         )
     delayed = require("dask", extra="dask").delayed
     made = [
-        delayed(make_shard)(*parts) for parts in zip(rows, labels, weights, orders, strict=True)
+        delayed(make_shard)(*parts, missing)
+        for parts in zip(rows, labels, weights, orders, strict=True)
     ]
     names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
     shards = client.compute(made)
     data = Sharded(DaskWorkers(shards, client), names=names)
-    check_entries(data)
+    if not missing:
+        check_entries(data)
     return data

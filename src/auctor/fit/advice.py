@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.errors import AuctorWarning, Option
+from auctor.core.errors import AuctorWarning
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
@@ -49,7 +49,6 @@ def advice(
     ----------
     loss, penalty, data, fit_intercept
         The problem that was solved.
-    solution : Solution
     examine : bool
         Whether the loss can be vacuous (see `auctor.fit.metric.Surrogate`). The examination
         solves another problem, for at most as long as the fit took, or one second.
@@ -59,19 +58,17 @@ def advice(
         if vacuous(loss, data, fit_intercept=fit_intercept, max_seconds=seconds):
             return AuctorWarning(
                 does=f"trains on a surrogate that is vacuous here, {type(loss).__name__}: the "
-                "positives are so rare, or so hard to tell from the negatives, that no weights "
-                "lower it by one per cent, whatever the strength",
-                todo="Use {option} or {option2}.",
-                option=(Option("surrogate", "logistic"), Option("metric", "auc")),
+                "positives are so rare, or so hard to tell from the negatives, that no "
+                "weights lower it by one per cent, whatever the strength. Use "
+                "`surrogate='logistic'` or `metric='auc'`."
             )
     if penalty.value(np.ones(data.n_columns)) == 0.0:  # there is no penalty
         scores = data.scores(solution.coef, solution.intercept)
         here, beyond = (loss.value(k * scores, data.target) for k in (1.0, 2.0))
         if _separates(scores, data.target.y > 0.0) and 0.0 < beyond < UNBOUNDED * here:
             return AuctorWarning(
-                does="separates the classes, and nothing bounds the scale of the coefficients",
-                todo="Set {option} above 0 and a {option2}.",
-                option=(Option("strength", bare=True), Option("penalty", bare=True)),
+                does="separates the classes, and nothing bounds the scale of the coefficients. Set "
+                "`strength` above 0 and a `penalty`."
             )
     return None
 

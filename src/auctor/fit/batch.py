@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from auctor.core.errors import DataWarning
-from auctor.fit.metric import ALIASES, METRICS, Goal, parse, resolve_metric
+from auctor.fit.metric import ALIASES, METRICS, Goal, parse, resolve_metric, second_entry
 from auctor.fit.parameters import ClassifierParameters
 from auctor.losses.contingency import AtK
 
@@ -25,7 +25,6 @@ def per_row(metric: Any, total: float) -> Any:
 
     Parameters
     ----------
-    metric : str or loss
     total : float
         Rows of the batch, by weight.
 
@@ -35,6 +34,8 @@ def per_row(metric: Any, total: float) -> Any:
     'precision_at_k(0.25)'
     >>> per_row("precision_at_k(0.1)", 400)
     'precision_at_k(0.1)'
+    >>> per_row("precision_at_k(5, per=day)", 400)
+    'precision_at_k(5, per=day)'
     """
     if isinstance(metric, AtK):
         return metric.per_row(total)
@@ -42,6 +43,8 @@ def per_row(metric: Any, total: float) -> Any:
         return metric
     name, value = parse("metric", ALIASES.get(metric, metric))
     counted = name == "top" or (name in METRICS and METRICS[name].parameter == "k")
+    if second_entry(metric, "per")[1] is not None:
+        return metric  # k rows of each group, which folds keep whole
     if not counted or not isinstance(value, Integral) or not 1 <= value <= total:
         return metric
     return f"{name}({float(value / total)!r})"
@@ -58,7 +61,6 @@ def counted_rows(metric: Any, total: float, y: Any = None) -> DataWarning | None
 
     Parameters
     ----------
-    metric : str or loss
     total : float
         Rows of the batch.
     y : (n,) bool array, optional

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.optimize import isotonic_regression
+from scipy.special import expit, logit
 
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import Array, FloatArray
@@ -20,6 +21,8 @@ from auctor.solvers import Newton
 
 #: Ridge on the slope of Platt scaling, for scores of at most 1 in size.
 SLOPE_STRENGTH = 1e-8
+#: Scores at which Venn-Abers probabilities are computed, two isotonic regressions each.
+VENN_POINTS = 200
 #: Tolerance of Platt scaling, relative to the log-loss of a constant.
 SLOPE_TOL = 1e-8
 
@@ -29,6 +32,9 @@ class Calibrator(Protocol):
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """Probability of the class."""
+
+    def moved(self, log_odds: float) -> Calibrator:
+        """The calibrator with a constant added to the log-odds of its probabilities."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,10 @@ class Sigmoid:
         """Probability of the class."""
         margin = self.slope * scores + self.offset
         return np.exp(-np.logaddexp(0.0, -margin))
+
+    def moved(self, log_odds: float) -> Sigmoid:
+        """The calibrator with a constant added to the log-odds of its probabilities."""
+        return Sigmoid(self.slope, self.offset + log_odds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +88,50 @@ class Isotonic:
         """Probability of the class."""
         return np.asarray(np.interp(scores, self.points, self.levels))
 
+    def moved(self, log_odds: float) -> Isotonic:
+        """The calibrator with a constant added to the log-odds of its probabilities."""
+        return Isotonic(self.points, expit(logit(self.levels) + log_odds))
+
+
+class VennAbers(Isotonic):
+    """Venn-Abers prediction: isotonic regression with the new row as a positive and as a negative.
+
+    With p1 and p0 the two probabilities of the new row, it states ``p1 / (1 - p0 + p1)``, which is
+    neither 0 nor 1 and less extreme where there are few rows. A function of the score alone: linear
+    between `VENN_POINTS` scores of the rows it is fitted to.
+
+    References
+    ----------
+    Vovk, Petej, Venn-Abers predictors, UAI 2014.
+    """
+
+    @classmethod
+    def fit(cls, scores: FloatArray, positive: Array, weight: FloatArray | None) -> Isotonic:
+        """The probabilities at some scores, given which scores are ``positive``."""
+        weight = np.ones(scores.size) if weight is None else weight
+        distinct, place = np.unique(scores, return_inverse=True)
+        total = np.bincount(place, weights=weight)
+        hits = np.bincount(place, weights=weight * positive)
+        own = weight.sum() / weight.size
+        last = distinct.size - 1
+        at = np.unique(np.linspace(0, last, min(VENN_POINTS, distinct.size)).astype(np.int64))
+        both = np.empty((2, at.size))
+        for label in (0, 1):
+            for k, j in enumerate(at.tolist()):
+                size, right = total.copy(), hits.copy()
+                size[j] += own
+                right[j] += own * label
+                both[label, k] = isotonic_regression(right / size, weights=size).x[j]
+        levels = both[1] / (1.0 - both[0] + both[1])
+        return Isotonic(distinct[at], np.maximum.accumulate(levels))  # they rise, up to rounding
+
 
 #: Calibration methods by name.
-KINDS: dict[str, type[Sigmoid] | type[Isotonic]] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
+KINDS: dict[str, type[Sigmoid] | type[Isotonic]] = {
+    "sigmoid": Sigmoid,
+    "isotonic": Isotonic,
+    "venn_abers": VennAbers,
+}
 
 #: The calibrator of scores that are log-odds already.
 LOG_ODDS = Sigmoid(1.0, 0.0)

@@ -215,10 +215,9 @@ def _read(path: Path, wanted: Mapping[str, Any]) -> tuple[Progress, dict[str, An
             differ = [name for name in differ if name not in FREE]
         if differ:
             raise DataError(
-                f"the {what} that {path.name} was written with",
-                got=f"another {differ[0]}: {now.get(differ[0])!r} instead of "
-                f"{known.get(differ[0])!r}",
-                todo="Pass those, or remove the checkpoint to start again.",
+                f"the {what} that {path.name} was written with; got another {differ[0]}: "
+                f"{now.get(differ[0])!r} instead of {known.get(differ[0])!r}. Pass those, or "
+                "remove the checkpoint to start again."
             )
     try:
         progress = CODEC.read(Progress, meta.get("progress"), arrays)

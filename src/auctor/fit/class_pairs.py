@@ -19,7 +19,6 @@ class ClassPairs:
 
     Parameters
     ----------
-    n_classes : int
     multiclass : {"ovo", "ovr"}
         With more than two classes: every pair of classes, or every class against the rest.
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from auctor import metrics
-from auctor.core.errors import DataError, Option, ParameterError, speaks
+from auctor.core.errors import DataError, ParameterError, speaks
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import check_weight
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, joint_probabilities
-from auctor.fit.metric import Goal, Measure, resolve_metric
+from auctor.fit.metric import Goal, resolve_metric
 from auctor.fit.targets import known_labels, sign_of
 
 
@@ -98,10 +97,8 @@ class ClassScores:
         """Probabilities (n, n_classes) from decision values."""
         if self.calibrators is None:
             raise ParameterError(
-                "a calibrated model, or one trained on log_loss, for probabilities",
-                got=f"metric={self.metric!r} without calibration",
-                todo="Fit it with {option}.",
-                option=Option("calibrate", "sigmoid"),
+                "a calibrated model, or one trained on log_loss, for probabilities; got "
+                f"metric={self.metric!r} without calibration. Fit it with `calibrate='sigmoid'`."
             )
         # Calibrators take scores before the threshold was subtracted.
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
@@ -138,11 +135,11 @@ class ClassScores:
         scores = self._judged(decision, goal)
         if decision.ndim == 1:
             hits, scores = y == self.classes[self.positive], self.positive_scores(scores)
-            return metrics.by_group(goal.measure, hits, scores, groups, weight=sample_weight)
+            return goal.measured(hits, scores, sample_weight, groups)
         if goal.name == "balanced_error" and self.average == "macro" and groups is None:
             return self._mean_recall(self.labels_at(decision) == y, y, sample_weight)
         hits = y[:, None] == self.classes
-        return self._joined(goal.measure, hits, scores, groups, sample_weight)
+        return self._joined(goal, hits, scores, groups, sample_weight)
 
     def _mean_recall(self, right: Array, y: Array, sample_weight: Any) -> float:
         """Mean over the classes of y of the share of their rows that are predicted right."""
@@ -169,9 +166,8 @@ class ClassScores:
         """The labels, if there is one for each of n rows."""
         if y.shape != (n,):
             raise DataError(
-                f"one label for each of the {n} rows",
-                got=f"shape {y.shape}",
-                todo="Pass X and y of equal length.",
+                f"one label for each of the {n} rows; got shape {y.shape}. Pass X and y of equal "
+                "length."
             )
         return y
 
@@ -185,16 +181,16 @@ class ClassScores:
         return decision
 
     def _joined(
-        self, measure: Measure, hits: Array, scores: FloatArray, groups: Any, weight: Any
+        self, goal: Goal, hits: Array, scores: FloatArray, groups: Any, weight: Any
     ) -> float:
         """Average of the metric over classes; ``hits`` and ``scores`` have a column for each."""
         n, k = scores.shape
         if self.average == "micro":  # all (row, class) pairs as one binary problem
             every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
             flat = hits.ravel(), scores.ravel()
-            return metrics.by_group(measure, *flat, every[0], weight=every[1])
+            return goal.measured(*flat, every[1], every[0])
         values = [
-            metrics.by_group(measure, hit, column, groups, weight=weight)
+            goal.measured(hit, column, weight, groups)
             for hit, column in zip(hits.T, scores.T, strict=True)
         ]
         if self.average == "macro":

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray
 from auctor.data.coerce import StoredData
@@ -34,11 +34,9 @@ def check_maximiser(params: LinearParameters) -> None:
     """Raise for a solver that cannot maximise a metric."""
     if isinstance(params.solver, str | type) or not hasattr(params.solver, "maximise"):
         raise ParameterError(
-            "a solver without derivatives for {option}",
-            got=repr(params.solver),
-            todo="Use {option2}, or in Python the solver auctor.tune.DfoTr(kind='stepwise', "
-            "restarts=False).",
-            option=(Option("surrogate", "exact"), Option("surrogate", "auto")),
+            f"a solver without derivatives for `surrogate='exact'`; got {params.solver!r}. Use "
+            "`surrogate='auto'`, or in Python the solver auctor.tune.DfoTr(kind='stepwise', "
+            "restarts=False)."
         )
 
 

@@ -18,12 +18,12 @@ from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, IntArray
 from auctor.core.watching import point_callback, tell_stage
-from auctor.fit.folds import stratified_folds
+from auctor.fit.folds import folds_by
 from auctor.fit.linear import model_from
 from auctor.fit.metric import Goal, check_count
 from auctor.fit.model import LinearModel
-from auctor.fit.options import Judge, Split
 from auctor.fit.parameters import SearchParameters, fold_seed, generator
+from auctor.fit.result import Judge, Split
 from auctor.fit.scale import to_data_units
 from auctor.fit.solve import class_problems, each_class, linear_scores, stacked, start_at
 from auctor.fit.targets import Rows, targets_of
@@ -62,7 +62,6 @@ class FoldScorer:
 
     Parameters
     ----------
-    params : SearchParameters
     rows : Rows
         With scaled columns, where the fit scales them.
     raw : Rows
@@ -103,7 +102,7 @@ class FoldScorer:
         if self.splits is None:
             seen = rows.select_labels(kept)
             count = self._fold_count(seen)
-            folds = stratified_folds(seen.codes, count, fold_seed(self.params), seen.groups)
+            folds = folds_by(seen.codes, count, fold_seed(self.params), seen.groups, seen.by)
             return [(kept[train], kept[test]) for train, test in folds]
         usable: list[Split] = []
         for whole in self.splits:
@@ -116,11 +115,9 @@ class FoldScorer:
         classes, several = np.unique(self.rows.codes[train]).size, self.rows.classes.size
         if classes < several or not test.size:
             raise DataError(
-                "every class in each training part and some test rows",
-                got=f"a fold with {classes} of {several} classes in training and {test.size} "
-                "test rows",
-                todo="Use stratified folds, or {option}.",
-                option=Option("cv", 5),
+                f"every class in each training part and some test rows; got a fold with {classes} "
+                f"of {several} classes in training and {test.size} test rows. Use stratified "
+                "folds, or `cv=5`."
             )
 
     def _fold_count(self, rows: Rows) -> int:
@@ -131,30 +128,24 @@ class FoldScorer:
         rarest = rows.classes.tolist()[sizes.argmin()]
         if smallest < 2:
             raise DataError(
-                "at least two rows of every class to cross-validate",
-                got=f"{smallest} of class {rarest!r}",
-                todo="Drop that class, or choose the {option} yourself.",
-                option=Option("strength", bare=True),
+                f"at least two rows of every class to cross-validate; got {smallest} of class "
+                f"{rarest!r}. Drop that class, or choose the `strength` yourself."
             )
         if smallest < count:
             self.warnings.append(
                 DataWarning(
                     does=f"uses {smallest} folds instead of {count}: class {rarest!r} has no more "
-                    "rows",
-                    todo="Set {option}.",
-                    option=Option("cv", smallest),
+                    f"rows. Set `cv={smallest!r}`."
                 )
             )
         # Groups are not split over folds, so that there are at most as many folds.
-        if rows.groups is None:
+        if rows.whole is None:
             return min(count, smallest)
-        several = np.unique(rows.groups).size
+        several = np.unique(rows.whole).size
         if several < 2:
             raise DataError(
-                "at least two groups to cross-validate",
-                got=several,
-                todo="Drop groups, or choose the {option} yourself.",
-                option=Option("strength", bare=True),
+                f"at least two groups to cross-validate; got {several}. Drop groups, or choose the "
+                "`strength` yourself."
             )
         return min(count, smallest, several)
 
@@ -213,7 +204,7 @@ class FoldScorer:
             value = second = math.nan
             try:
                 if self._undefined(goal, self.rows.codes[test]):
-                    raise DataError("positives for F-beta", got="none")
+                    raise DataError("positives for F-beta; got none")
                 value, second = score(self._model(solutions, cut))
             except DataError as error:
                 self.warnings.append(
@@ -296,7 +287,7 @@ class FoldScorer:
             scores = linear_scores(data, model.coef, model.intercept)
             decision = scores[test] if large else scores
             value = model.score_at(
-                decision.ravel() if binary else decision, labels, rest.weight, rest.groups
+                decision.ravel() if binary else decision, labels, rest.judged, rest.groups
             )
             return value, _average_precision(decision, rest)
 

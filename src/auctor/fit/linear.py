@@ -20,14 +20,13 @@ from auctor.data.coerce import StoredData, stored
 from auctor.fit.advice import advice
 from auctor.fit.batch import for_parts
 from auctor.fit.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
-from auctor.fit.folds import stratified_folds
+from auctor.fit.folds import folds_by
 from auctor.fit.metric import Goal, resolve_metric
 from auctor.fit.model import LinearModel, RegressionModel
-from auctor.fit.options import FitOptions
 from auctor.fit.parameters import ClassifierParameters, RegressorParameters, fold_seed
 from auctor.fit.registry import resolve_loss, resolve_penalty
-from auctor.fit.result import ClassifierResult, FitResult, RegressorResult
-from auctor.fit.scale import scaled_rows, scaling_for, to_data_units, to_scaled_units
+from auctor.fit.result import ClassifierResult, FitOptions, FitResult, RegressorResult
+from auctor.fit.scale import column_ranges, scaled_rows, scaling_for, to_data_units, to_scaled_units
 from auctor.fit.solve import (
     Resume,
     check_not_interrupted,
@@ -69,6 +68,7 @@ def train_regressor(
         feature_names=named(options.names),
         loss=params.loss,
         n_threads=params.n_threads,
+        ranges=column_ranges(matrix, None, target.weight, coef),
     )
     return FitResult(
         params,
@@ -90,8 +90,6 @@ def train_classifier(
     ----------
     params : ClassifierParameters
         Checked already.
-    rows : Rows
-    options : FitOptions
     """
     model_params, params = params, for_parts(params, rows.total)
     goal = resolve_metric(params.metric, params.surrogate)
@@ -113,20 +111,25 @@ def train_classifier(
     if goal.loss.shift_invariant and (params.calibrate or params.threshold_cv):
         level = np.average(training_scores(), axis=0, weights=rows.weight)
     held_out = _held_out(params, goal, rows, solutions, level, warned, options.resume)
-    cut_on = (
-        training_scores if params.threshold_cv is None or held_out is None else lambda: held_out
-    )
-    threshold = thresholds(params, goal, cut_on, targets, rows.weight)
+    cut_rows, cut_on, cut_targets = rows, training_scores, targets
     calibrators = None
-    if params.calibrate is not None and held_out is not None:
-        hits = [target.y > 0.0 for target in targets]
-        calibrators = fit_calibrators(params.calibrate, held_out, hits, rows.weight)
+    if held_out is not None:
+        seen = np.flatnonzero(np.isfinite(held_out).all(axis=1))
+        known, parts = rows.select_labels(seen), [target.take(seen) for target in targets]
+        if params.threshold_cv is not None:
+            cut_rows, cut_on, cut_targets = known, lambda: held_out[seen], parts
+        if params.calibrate is not None:
+            hits = [target.y > 0.0 for target in parts]
+            calibrators = fit_calibrators(params.calibrate, held_out[seen], hits, known.weight)
+    threshold = thresholds(params, goal, cut_on, cut_targets, cut_rows.weight)
     warned += _advice(params, data, solutions, targets, goal)
     solutions = to_data_units(rows.scaling, solutions)
     # The metric is the user's: inside the fit an integer k is a share of the rows.
     model = model_from(
         model_params, rows, *stacked(solutions), threshold, calibrators, named(options.names)
     )
+    ranges = column_ranges(rows.matrix, rows.scaling, rows.weight, model.coef)
+    model = replace(model, ranges=ranges)
     missed = [] if options.inner else unconverged(solutions)
     return classifier_result(model_params, model, solutions, missed + warned)
 
@@ -238,8 +241,7 @@ def _held_out(
     warned.append(
         ConvergenceWarning(
             does="was interrupted before its folds were fitted: the threshold is that of the "
-            "training scores, and there are no probabilities",
-            todo="Fit again for both.",
+            "training scores, and there are no probabilities. Fit again for both."
         )
     )
     return None
@@ -267,13 +269,14 @@ def out_of_fold_scores(
     resume : Resume, optional
         As in `FitOptions`.
     """
-    # Folds of the rows that have weight; the others keep a score of 0, which nothing uses.
+    # Folds of the rows that have weight; the others, and those before all folds in time, get NaN.
     kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
     seen = rows.select_labels(kept)
     count = _fold_count(params, seen, warned)
     part = replace(params, warm_start=False)
-    scores = np.zeros((rows.codes.size, 1 if rows.classes.size == 2 else rows.classes.size))
-    folds = stratified_folds(seen.codes, count, fold_seed(params), seen.groups)
+    k = 1 if rows.classes.size == 2 else rows.classes.size
+    scores = np.full((rows.codes.size, k), np.nan)
+    folds = folds_by(seen.codes, count, fold_seed(params), seen.groups, seen.by)
     for number, (train, test) in enumerate(folds, start=1):
         tell_stage("calibration fold", number, count)
         mine = rows.take(kept[train])
@@ -305,9 +308,8 @@ def check_every_class(rows: Rows) -> None:
     present = np.bincount(rows.codes, minlength=rows.classes.size) > 0
     if not present.all():
         raise DataError(
-            "rows of every class to train on",
-            got=f"none of {rows.classes[~present].tolist()[0]!r}",
-            todo="Use fewer folds.",
+            f"rows of every class to train on; got none of {rows.classes[~present].tolist()[0]!r}. "
+            "Use fewer folds."
         )
 
 
@@ -322,18 +324,16 @@ def _fold_count(params: ClassifierParameters, rows: Rows, warned: list[Warning])
     smallest = int(np.bincount(rows.codes).min())
     if smallest < 2:
         raise DataError(
-            "at least two rows of every class for {option}",
-            got=smallest,
-            todo="Pass more rows of that class, or drop {option}.",
+            f"at least two rows of every class for {{option}}; got {smallest}. Pass more rows of "
+            "that class, or drop {option}.",
             option=_of_folds(params),
         )
-    if rows.groups is not None:
-        smallest = min(smallest, np.unique(rows.groups).size)
+    if rows.whole is not None:
+        smallest = min(smallest, np.unique(rows.whole).size)
         if smallest < 2:
             raise DataError(
-                "at least two groups for {option}",
-                got=smallest,
-                todo="Pass more groups, or drop {option}.",
+                f"at least two groups for {{option}}; got {smallest}. Pass more groups, or drop "
+                "{option}.",
                 option=_of_folds(params),
             )
     count = params.threshold_cv or FOLDS
@@ -341,9 +341,7 @@ def _fold_count(params: ClassifierParameters, rows: Rows, warned: list[Warning])
         warned.append(
             DataWarning(
                 does=f"uses {smallest} folds for the threshold instead of {count}: a class has no "
-                "more rows, or there are no more groups",
-                todo="Set {option}.",
-                option=Option("threshold_cv", smallest),
+                f"more rows, or there are no more groups. Set `threshold_cv={smallest!r}`."
             )
         )
     return min(count, smallest)

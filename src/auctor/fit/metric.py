@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from numbers import Integral
 from typing import Any
 
 from auctor import metrics
-from auctor.core.checks import check_real, meant
+from auctor.core.checks import check_real, is_number, meant
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.protocols import Loss
-from auctor.core.types import FloatArray
+from auctor.fit import measures
 from auctor.fit.metric_parts import EXACT, Cut, Goal, Measure, Metric, Several, Surrogate
 from auctor.fit.registry import as_loss, known
 from auctor.losses import (
@@ -33,8 +34,11 @@ from auctor.losses import (
     PrecisionAtK,
     RecallAtK,
     SquaredHinge,
+    TwoWayPairwiseHinge,
 )
+from auctor.losses.contingency import AtK
 from auctor.losses.fscore import LARGEST_BETA, SMALLEST_BETA
+from auctor.losses.per_group import PerGroup
 from auctor.losses.softmax import Softmax
 from auctor.metrics.thresholds import check_criterion
 
@@ -55,41 +59,6 @@ __all__ = [
 ]
 
 
-def _ranking(function: Callable[..., float]) -> Callable[..., float]:
-    """A measure, for the table, from a metric function that uses only the ranking."""
-
-    def measure(value: float | None, y: Any, scores: FloatArray, weight: Any) -> float:
-        return function(y, scores, *(() if value is None else (value,)), weight=weight)
-
-    return measure
-
-
-def _partial_auc(fpr: float, y: Any, scores: FloatArray, weight: Any) -> float:
-    """McClish's standardised partial AUC, which is in [0, 1] for any ``fpr``, as the AUC is."""
-    return metrics.partial_auc(y, scores, fpr, standardised=True, weight=weight)
-
-
-def _minus_log_loss(_: None, y: Any, scores: FloatArray, weight: Any) -> float:
-    return -metrics.log_loss(y, scores, weight=weight)
-
-
-def _accuracy(_: None, y: Any, scores: FloatArray, weight: Any) -> float:
-    return 1.0 - metrics.error_rate(y, scores > 0.0, weight=weight)
-
-
-def _balanced(_: None, y: Any, scores: FloatArray, weight: Any) -> float:
-    return 1.0 - metrics.balanced_error(y, scores > 0.0, weight=weight)
-
-
-def _minus_cost(ratio: float, y: Any, scores: FloatArray, weight: Any) -> float:
-    table = metrics.confusion(y, scores > 0.0, weight=weight)
-    return -(table.fp + ratio * table.fn) / sum(table)
-
-
-def _fbeta(beta: float, y: Any, scores: FloatArray, weight: Any) -> float:
-    return metrics.fbeta(y, scores > 0.0, beta, weight=weight)
-
-
 def _rule(criterion: str) -> Callable[[float | None], Cut]:
     """A threshold rule that does not depend on the metric's value."""
     return lambda _: Cut(criterion)
@@ -103,6 +72,12 @@ def _plain(loss: Callable[[], Loss]) -> Surrogate:
 def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
     """The cheap surrogates, then the max-margin loss over sets of rows."""
     return _CHEAP | {"max_margin": Surrogate(loss, can_be_vacuous=True)}
+
+
+def _max_margin_at_k(loss: type[AtK]) -> dict[str, Surrogate]:
+    """The same for a metric at k, which may be per group."""
+    grouped = Surrogate(loss, can_be_vacuous=True, with_second=lambda k, _: PerGroup(loss(k)))
+    return _CHEAP | {"max_margin": grouped}
 
 
 #: Smooth surrogates, quick to solve, that do not depend on the value of the metric.
@@ -132,18 +107,25 @@ METRICS: dict[str, Metric] = {
             "gaussian": Surrogate(GaussianAuc, shrinks=True),
             "pointwise": _plain(Logistic),
         },
-        _ranking(metrics.auc),
+        measures.ranking(metrics.auc),
         _rule("break_even"),
         "share of (positive, negative) pairs in the right order",
         contest=("pointwise", "squared_hinge", "hinge"),
         use="rows are ranked, and the whole order matters",
     ),
     "partial_auc": Metric(
-        _CHEAP | {"hinge": Surrogate(PartialPairwiseHinge, can_be_vacuous=True)},
-        _partial_auc,
+        _CHEAP
+        | {
+            "hinge": Surrogate(
+                PartialPairwiseHinge, can_be_vacuous=True, with_second=TwoWayPairwiseHinge
+            )
+        },
+        measures.partial_auc,
         _rule("break_even"),
-        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
+        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn; "
+        "``partial_auc(0.1, min_tpr=0.5)`` also needs a true positive rate",
         parameter="max_fpr",
+        second="min_tpr",
         default=0.1,
         most=1.0,
         contest=("logistic", "pairwise", "hinge"),
@@ -152,7 +134,7 @@ METRICS: dict[str, Metric] = {
     "average_precision": Metric(
         # The default ranks better on more sets: benchmarks/results/average_precision.md.
         {"logistic": _plain(Logistic)} | _max_margin(AveragePrecision),
-        _ranking(metrics.average_precision),
+        measures.ranking(metrics.average_precision),
         _rule("break_even"),
         "mean over the positives of the precision down to each: the area of precision and recall",
         contest=_TOP,
@@ -160,33 +142,36 @@ METRICS: dict[str, Metric] = {
     ),
     "prbep": Metric(
         _max_margin(Prbep),
-        _ranking(metrics.prbep),
+        measures.ranking(metrics.prbep),
         _rule("break_even"),
         "precision where it equals recall",
         contest=_TOP,
         use="as many are flagged as there are positives",
     ),
     "precision_at_k": Metric(
-        _max_margin(PrecisionAtK),
-        _ranking(metrics.precision_at_k),
+        _max_margin_at_k(PrecisionAtK),
+        measures.ranking(metrics.precision_at_k),
         lambda k: Cut("top", k),
-        "share of positives among the k top rows (k < 1: a share of all rows)",
+        "share of positives among the k top rows (k < 1: a share of all rows); "
+        '``precision_at_k(100, per="day")`` has k rows for each day',
         parameter="k",
+        second="per",
         contest=_TOP,
         use="a team reads the first k",
     ),
     "recall_at_k": Metric(
-        _max_margin(RecallAtK),
-        _ranking(metrics.recall_at_k),
+        _max_margin_at_k(RecallAtK),
+        measures.ranking(metrics.recall_at_k),
         lambda k: Cut("top", k),
         "share of the positives that is among the k top rows",
         parameter="k",
+        second="per",
         contest=_TOP,
         use="the first k should contain most positives",
     ),
     "fbeta": Metric(
         _max_margin(FBeta),
-        _fbeta,
+        measures.fbeta,
         lambda beta: Cut("fbeta", beta),
         "harmonic mean of precision and recall, recall counting beta times",
         parameter="beta",
@@ -200,7 +185,7 @@ METRICS: dict[str, Metric] = {
     ),
     "error": Metric(
         _BY_ROW | {"gaussian": Surrogate(ExpectedError, shrinks=True)},
-        _accuracy,
+        measures.accuracy,
         _rule("error"),
         "share of wrong predictions",
         by_label=True,
@@ -209,7 +194,7 @@ METRICS: dict[str, Metric] = {
     ),
     "balanced_error": Metric(
         _BY_ROW,
-        _balanced,
+        measures.balanced,
         _rule("balanced_error"),
         "mean of the error rates of the two classes",
         by_label=True,
@@ -219,7 +204,7 @@ METRICS: dict[str, Metric] = {
     ),
     "cost": Metric(
         _BY_ROW,
-        _minus_cost,
+        measures.minus_cost,
         _rule("error"),
         "cost per row, when a missed positive costs as much as this number of false alarms",
         parameter="ratio",
@@ -230,7 +215,7 @@ METRICS: dict[str, Metric] = {
     ),
     "log_loss": Metric(
         {"logistic": _plain(Logistic)},
-        _minus_log_loss,
+        measures.minus_log_loss,
         lambda _: None,
         "probabilities: logistic regression",
         by_level=True,
@@ -246,6 +231,8 @@ FALLING = {"error": 1.0, "balanced_error": 1.0, "cost": 0.0, "log_loss": 0.0}
 ALIASES = {"f1": "fbeta(1.0)", "roc_auc": "auc", "accuracy": "error"}
 
 _CALL = re.compile(r"\s*(\w+)\s*(?:\(\s*(?:(\w+)\s*=\s*)?([-+.\w]+)\s*\))?\s*")
+#: The second entry in brackets: "confidence" in ``recall(0.9, confidence=0.95)``.
+_SECOND = r",\s*{}\s*=\s*([^,()]+?)\s*\)\s*$"
 
 
 def falling_base(metric: str) -> float | None:
@@ -271,14 +258,19 @@ def parse(what: str, text: str) -> tuple[str, float | None]:
     >>> parse("metric", "precision_at_k(100)")
     ('precision_at_k', 100)
     """
+    known_name = METRICS.get(text.partition("(")[0].strip())
+    if known_name is not None and known_name.second:
+        text = second_entry(text, known_name.second)[0]
     match = _CALL.fullmatch(text)
+    if match is None and what == "threshold" and is_number(text):
+        raise ParameterError(
+            f"`threshold` as a number or a rule; got the text {text!r}. Pass {text} without quotes."
+        )
     if match is None:
         near = meant(text.replace("-", "_").replace(" ", "_"), [*METRICS, *ALIASES])
         raise ParameterError(
-            "{option} to be a name or name(number)",
-            got=repr(text),
-            todo=f"{near}Write it like 'precision_at_k(100)'.",
-            option=what,
+            f"`{what}` to be a name or name(number); got {text!r}. {near}Write it like "
+            "'precision_at_k(100)'."
         )
     name, parameter, number = match.groups()
     if number is None:
@@ -299,11 +291,20 @@ def parse(what: str, text: str) -> tuple[str, float | None]:
         except ValueError:
             continue
     raise ParameterError(
-        "a number in {option}",
-        got=repr(number),
-        todo='Write it like "precision_at_k(100)".',
-        option=Option(what, text),
+        f'a number in `{what}={text!r}`; got {number!r}. Write it like "precision_at_k(100)".'
     )
+
+
+def second_entry(text: str, key: str) -> tuple[str, str | None]:
+    """The text without its second entry in brackets, ``key=entry``, and that entry or ``None``.
+
+    Examples
+    --------
+    >>> second_entry("recall(0.9, confidence=0.95)", "confidence")
+    ('recall(0.9)', '0.95')
+    """
+    entry = re.search(_SECOND.format(key), text)
+    return (text, None) if entry is None else (text[: entry.start()] + ")", entry[1].strip("\"'"))
 
 
 def resolve_metric(metric: object, surrogate: str) -> Goal:
@@ -314,10 +315,8 @@ def resolve_metric(metric: object, surrogate: str) -> Goal:
         loss = as_loss("metric", metric)
         if surrogate != "auto":
             raise ParameterError(
-                "{option} when {option2} is a loss object",
-                got=repr(surrogate),
-                todo="Drop one of the two.",
-                option=(Option("surrogate", "auto"), "metric"),
+                f"`surrogate='auto'` when `metric` is a loss object; got {surrogate!r}. Drop one "
+                "of the two."
             )
         name = "auc" if loss.shift_invariant else "error"
         like = METRICS[name]
@@ -335,7 +334,10 @@ def resolve_metric(metric: object, surrogate: str) -> Goal:
         )
     name, value = parse("metric", ALIASES.get(metric, metric))
     spec = METRICS[known("metric", name, METRICS, ALIASES)]
-    value = _value(name, spec, value)
+    value, second = _value(name, spec, value), _second(name, spec, metric)
+    measure = partial(spec.measure, value)
+    if isinstance(second, float):
+        measure = partial(spec.measure, value, **{spec.second: second})
     table = spec.surrogates
     # The exact metric is searched from the solution of the default surrogate.
     exact = surrogate == EXACT and not (spec.by_label or spec.by_level)
@@ -344,8 +346,8 @@ def resolve_metric(metric: object, surrogate: str) -> Goal:
     weigh = spec.positive_weight
     return Goal(
         name,
-        row.make() if value is None else row.make(value),
-        partial(spec.measure, value),
+        _loss(row, value, second),
+        measure,
         spec.cut(value),
         spec.by_label,
         None if weigh is None else lambda odds: weigh(odds, 0.0 if value is None else value),
@@ -355,6 +357,27 @@ def resolve_metric(metric: object, surrogate: str) -> Goal:
         row.shrinks,
         spec.several,
         exact,
+        second if isinstance(second, str) else None,
+    )
+
+
+def _loss(row: Surrogate, value: float | None, second: float | str | None) -> Loss:
+    """The loss of a surrogate for the numbers of its metric."""
+    if second is not None and row.with_second is not None:
+        return row.with_second(value, second)
+    return row.make() if value is None else row.make(value)
+
+
+def _second(name: str, spec: Metric, metric: str) -> float | str | None:
+    """The second entry of a metric: the name of a column of groups, or a number in [0, 1)."""
+    entry = second_entry(metric, spec.second)[1] if spec.second else None
+    if entry is None or spec.second == "per":
+        return entry
+    number: object = entry
+    with suppress(ValueError):
+        number = float(entry)
+    return check_real(
+        spec.second, number, low=0.0, high=1.0, open_high=True, of=Option("metric", name)
     )
 
 
@@ -368,19 +391,11 @@ def _value(name: str, spec: Metric, value: float | None, what: str = "metric") -
     """The checked number of a metric (or of a threshold of that name), or its default."""
     if not spec.parameter:
         if value is not None:
-            raise ParameterError(
-                "{option} alone",
-                got=f"a number, {value}",
-                todo="Drop it.",
-                option=Option(what, name),
-            )
+            raise ParameterError(f"`{what}={name!r}` alone; got a number, {value}. Drop it.")
         return None
     if value is None and spec.default is None:
         raise ParameterError(
-            f"{spec.parameter} with {{option}}",
-            got="none",
-            todo=f'Write it like "{name}(10)".',
-            option=Option(what, name),
+            f'{spec.parameter} with `{what}={name!r}`; got none. Write it like "{name}(10)".'
         )
     value = spec.default if value is None else value
     check_real(
@@ -405,16 +420,14 @@ def check_count(
     """
     if k is not None and k > 1 and not isinstance(k, Integral):
         raise ParameterError(
-            "k of {option} to be an integer or a fraction in (0, 1]",
-            got=repr(k),
-            todo="Pass one of these.",
+            f"k of {{option}} to be an integer or a fraction in (0, 1]; got {k!r}. Pass one of "
+            "these.",
             option=of,
         )
     if k is not None and k > 1 and k > total * (1.0 + 1e-12):  # up to rounding of the sum
         raise DataError(
-            f"k of {{option}} to be at most the total weight of {rows}, {total:g}",
-            got=k,
-            todo="Pass a smaller k or a fraction in (0, 1].",
+            f"k of {{option}} to be at most the total weight of {rows}, {total:g}; got {k}. Pass "
+            "a smaller k or a fraction in (0, 1].",
             option=of,
         )
 
@@ -423,10 +436,15 @@ def resolve_cut(threshold: object) -> Cut | float:
     """A threshold given as a number or as a rule such as ``"precision(0.9)"``."""
     if not isinstance(threshold, str):
         return check_real("threshold", threshold)
-    name, value = parse("threshold", ALIASES.get(threshold, threshold))
-    check_criterion(name, value, what="threshold")
+    rule, entry = second_entry(threshold, "confidence")
+    name, value = parse("threshold", ALIASES.get(rule, rule))
+    confidence: Any = entry
+    if entry is not None:
+        with suppress(ValueError):
+            confidence = float(entry)
+    check_criterion(name, value, confidence, what="threshold")
     if name == "top":
         check_count(value, Option("threshold", name))
     if name in METRICS:  # its number has the range of the metric's number
         _value(name, METRICS[name], value, what="threshold")
-    return Cut(name, value)
+    return Cut(name, value, confidence)

@@ -6,21 +6,25 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from auctor.core.errors import DataError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
+from auctor.metrics.grouped import by_group
 
 
 class Cut(NamedTuple):
-    """A threshold rule: criterion and value of `auctor.metrics.best_threshold`."""
+    """A threshold rule: criterion, value and confidence of `auctor.metrics.best_threshold`."""
 
     criterion: str
     value: float | None = None
+    confidence: float | None = None
 
 
 #: Name for training without a surrogate.
 EXACT = "exact"
-#: ``measure(y, scores, weight)``, greater is better; predicted positives have ``scores > 0``.
-Measure = Callable[[Any, FloatArray, Any], float]
+#: ``measure(y, scores, weight)``, greater is better; predicted positives have ``scores > 0``. That
+#: of a metric with k per group also takes ``groups``.
+Measure = Callable[..., float]
 
 
 @runtime_checkable
@@ -48,11 +52,15 @@ class Surrogate(NamedTuple):
     shrinks : bool
         Whether the loss is made of class covariances, which are shrunk where columns outnumber
         rows.
+    with_second : callable, optional
+        Returns the loss for a metric with a second entry, from the value and that entry; by default
+        the loss does not depend on it.
     """
 
     make: Callable[..., Loss]
     can_be_vacuous: bool = False
     shrinks: bool = False
+    with_second: Callable[..., Loss] | None = None
 
 
 class Metric(NamedTuple):
@@ -60,7 +68,6 @@ class Metric(NamedTuple):
 
     Parameters
     ----------
-    surrogates : mapping from name to `Surrogate`, the default first
     measure : callable
         ``measure(value, y, scores, weight)``; the value is ``None`` where the metric has none.
     cut : callable
@@ -89,6 +96,8 @@ class Metric(NamedTuple):
     use : str
         How the scores are used where this is the right metric, for the guide; by default
         ``summary``.
+    second : str
+        Name of a second entry in brackets: "per", a column of groups, or a number.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -106,6 +115,7 @@ class Metric(NamedTuple):
     several: Several | None = None
     contest: tuple[str, ...] = ()
     use: str = ""
+    second: str = ""
 
 
 class Goal(NamedTuple):
@@ -124,6 +134,19 @@ class Goal(NamedTuple):
     several: Several | None = None
     #: Whether the metric itself is maximised, starting from the surrogate's solution.
     exact: bool = False
+    #: Column of the groups in each of which k rows count, where the metric names one.
+    per: str | None = None
+
+    def measured(self, hits: Any, scores: FloatArray, weight: Any, groups: Any) -> float:
+        """The metric of rows in groups: of all together if k is per group, else their mean."""
+        if self.per is None:
+            return by_group(self.measure, hits, scores, groups, weight=weight)
+        if groups is None:
+            raise DataError(
+                f"the group of each row for k per {self.per!r}; got none. Pass `groups=`, or a "
+                "table with that column."
+            )
+        return self.measure(hits, scores, weight, groups=groups)
 
     def joint(self, n_classes: int) -> bool:
         """Whether ``n_classes`` classes are trained as one joint problem."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,13 @@ from auctor.core.types import Array, FloatArray, Target
 from auctor.data import as_matrix
 from auctor.data.coerce import feature_names, stored
 from auctor.fit.class_scores import ClassScores
+from auctor.fit.reasons import ColumnRanges, Reasons, linear_reasons
 from auctor.fit.registry import resolve_loss
 from auctor.fit.solve import linear_scores
+from auctor.tables.schema import Column, Schema
+
+#: The simplest kind of model.
+LINEAR = "linear"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,7 +37,8 @@ class LinearBase:
         Names of the columns, if the training data had names.
     schema : dict, optional
         How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
-    n_threads : int, optional
+    ranges : ColumnRanges, optional
+        Of the training rows; `reasons` of a linear model needs them.
     """
 
     coef: FloatArray
@@ -39,6 +46,7 @@ class LinearBase:
     feature_names: tuple[str, ...] | None = None
     schema: dict[str, Any] | None = None
     n_threads: int | None = None
+    ranges: ColumnRanges | None = None
 
     @property
     def n_features(self) -> int:
@@ -58,22 +66,74 @@ class LinearBase:
     @speaks
     def scores(self, X: Any) -> FloatArray:
         """``X @ coef.T + intercept``, shape (n, k)."""
+        data = stored(self.matrix_of(X), Target(np.empty(0)), n_threads=self.n_threads)
+        return linear_scores(data, self.coef, self.intercept)
+
+    def matrix_of(self, X: Any) -> Any:
+        """The matrix of X; raises unless its columns are those of the fit."""
         matrix = as_matrix(X)
         if matrix.shape[1] != self.n_features:
             raise DataError(
-                f"{self.n_features} columns",
-                got=matrix.shape[1],
-                todo="Pass the columns used in fit.",
+                f"{self.n_features} columns; got {matrix.shape[1]}. Pass the columns used in fit."
             )
         names = feature_names(X)
         if names is not None and self.feature_names not in (None, tuple(names)):
             raise DataError(
-                "the columns used in fit, in their order",
-                got=f"other names, such as {_first_other(names, self.feature_names)!r}",
-                todo="Select the columns by name first.",
+                "the columns used in fit, in their order; got other names, such as "
+                f"{_first_other(names, self.feature_names)!r}. Select the columns by name first."
             )
-        data = stored(matrix, Target(np.empty(0)), n_threads=self.n_threads)
-        return linear_scores(data, self.coef, self.intercept)
+        return matrix
+
+    @property
+    def table_columns(self) -> tuple[Column, ...]:
+        """The columns of the table: those of the schema, or numbers x0, x1 and so on."""
+        if self.schema is not None and self.schema["columns"]:
+            return Schema.from_json(self.schema).columns
+        names = self.feature_names or (f"x{j}" for j in range(self.n_features))
+        return tuple(Column(name, "number") for name in names)
+
+    @speaks
+    def reasons(
+        self,
+        X: Any,
+        k: int = 4,
+        *,
+        baseline: str = "mean",
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Reasons:
+        """The k columns, or pairs, that raise the score of each row most above a baseline.
+
+        Parameters
+        ----------
+        k : int
+            Ties go to the column that comes first.
+        baseline : {"mean", "best"}
+            "mean" compares with the mean of the training rows, "best" with the lowest score that
+            the columns can give, each for itself, at values of training rows: the best score that
+            can be attained where the positive class is the bad event, as in notices of adverse
+            action.
+        texts : mapping, optional
+            Texts of columns and pairs, by name.
+
+        Returns
+        -------
+        Reasons
+            Names, values and parts; the score of the baseline and all parts sum to the score.
+        """
+        return self.reasons_in(self.matrix_of(X), k, baseline, texts)
+
+    def reasons_in(self, matrix: Any, k: int, baseline: str, texts: Mapping[str, str]) -> Reasons:
+        """The `reasons` of the rows of a matrix, which has the columns of the fit."""
+        if self.coef.shape[0] > 1:
+            raise DataError(
+                f"one score for reasons; got {self.coef.shape[0]} classes. Fit one class against "
+                "the rest."
+            )
+        return self._parts(matrix, (k, baseline, texts, self.n_threads))
+
+    def _parts(self, matrix: Any, how: tuple[Any, ...]) -> Reasons:
+        coef, intercept = self.sign * self.coef[0], self.sign * float(self.intercept[0])
+        return linear_reasons(matrix, coef, intercept, self.ranges, self.table_columns, *how)
 
 
 def model_of(fitted: Any) -> Any:
@@ -131,6 +191,11 @@ class LinearModel(ClassScores, LinearBase):
     >>> model.predict([[2.0, 0.0], [0.0, 2.0]]).tolist()
     ['yes', 'no']
     """
+
+    @property
+    def kind(self) -> str:
+        """The kind of model: "linear", "curves" or "curves with pairs"."""
+        return LINEAR
 
     @speaks
     def decision_function(self, X: Any) -> FloatArray:

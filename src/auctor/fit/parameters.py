@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.rng import as_rng
 from auctor.fit.calibrate import KINDS
@@ -71,6 +71,7 @@ class ClassifierParameters(LinearParameters):
     threshold_cv: int | None = None
     class_weight: Any = None
     calibrate: str | None = None
+    prior: float | None = None
     average: str = "macro"
     pos_label: Any = None
 
@@ -116,10 +117,8 @@ def check_linear(params: LinearParameters) -> None:
     """Raise for invalid values of the parameters that every fit has."""
     if isinstance(params.strength, str):
         raise ParameterError(
-            "{option2} to be a number",
-            got=repr(params.strength),
-            todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
-            option=(Option("strength", 1e-4), "strength"),
+            f"`strength` to be a number; got {params.strength!r}. Use MetricClassifierCV, which "
+            "finds it by cross-validation, or pass `strength=0.0001`."
         )
     check_real("strength", params.strength, low=0.0)
     check_real("tol", params.tol, low=0.0)
@@ -154,6 +153,8 @@ def check_classifier(params: ClassifierParameters) -> None:
         check_int("threshold_cv", params.threshold_cv, low=2)
     if params.calibrate is not None:
         check_choice("calibrate", params.calibrate, tuple(KINDS))
+    if params.prior is not None:
+        check_real("prior", params.prior, low=0.0, high=1.0, open_low=True, open_high=True)
     check_choice("average", params.average, AVERAGES)
 
 
@@ -180,9 +181,7 @@ def check_work(params: LinearParameters) -> None:
 def check_bool(name: str, value: object) -> None:
     """Raise for a value that is neither a bool nor an int."""
     if not isinstance(value, bool | np.bool_ | int):
-        raise ParameterError(
-            "{option} to be True or False", got=repr(value), todo="Pass a bool.", option=name
-        )
+        raise ParameterError(f"`{name}` to be True or False; got {value!r}. Pass a bool.")
 
 
 def states_cut(params: ClassifierParameters) -> bool:

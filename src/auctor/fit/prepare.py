@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option, speaks_as
+from auctor.core.checks import is_number
+from auctor.core.errors import DataError, DataWarning, speaks_as, warn
 from auctor.core.types import Array, IntArray
 from auctor.data.preparation import split_rows
+from auctor.data.row_keys import row_keys
+from auctor.fit.folds import SplitBy
+from auctor.fit.row_facts import RowFacts
 from auctor.fit.targets import positive_code
 from auctor.tables.read import Table
 from auctor.tables.schema import Schema
 
 #: Vectors of one float per column that training needs at least.
 VECTORS_PER_COLUMN = 10
+#: Least share of rows that repeat another row for which a table is checked for copies.
+COPIES = 0.05
+#: Least number of sets of equal rows from which copies are told from rows equal by chance.
+FEW_SETS = 5
+#: Least share of these sets that have one label.
+ONE_LABEL = 0.95
 
 
 class Parts(NamedTuple):
@@ -25,7 +36,8 @@ class Parts(NamedTuple):
 
     ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``, ``positive`` the
     position of the positive one of two classes. ``test_rows`` are the positions of the test rows
-    in their file; ``None`` means all rows, in their order.
+    in their file; ``None`` means all rows, in their order. ``facts`` are weights, groups, times and
+    costs of the training rows, ``test_facts`` those of the test rows.
     """
 
     train: Any
@@ -38,6 +50,8 @@ class Parts(NamedTuple):
     held_out: bool
     positive: int = 1
     test_rows: IntArray | None = None
+    facts: RowFacts = RowFacts()
+    test_facts: RowFacts = RowFacts()
 
     @property
     def pos_label(self) -> Any:
@@ -65,6 +79,8 @@ def prepare(
     seed: int = 0,
     pos_label: Any = None,
     source: str = "the table",
+    facts: RowFacts | None = None,
+    test_facts: RowFacts | None = None,
 ) -> Parts:
     r"""Rows to train on and rows to measure on.
 
@@ -84,6 +100,8 @@ def prepare(
         The positive class, or its text; by default as in `auctor.MetricClassifier`.
     source : str
         Name of the table in error messages.
+    facts, test_facts : RowFacts, optional
+        Of the two tables. With times, the last rows are held out; with customers, whole ones.
 
     Examples
     --------
@@ -97,21 +115,29 @@ def prepare(
     ((2, 1), (2, 1), array([0, 1]))
     """
     matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
-    labels = check_labels(table, source)
+    labels, known = check_labels(table, source), facts or RowFacts()
     classes = np.unique(labels)
     codes = codes_of(labels, classes)
     positive = positive_code(classes, codes, pos_label=pos_label)
+    if known.by is None and known.groups is None:
+        copies = copied_rows(matrix, codes)
+        known = known if copies is None else replace(known, by=SplitBy(apart=copies, copies=True))
     if test is not None:
         codes = codes_of(np.asarray(test.labels), classes)
         check_classes(codes, classes)
-        return Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True, positive)
+        whole = Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True, positive)
+        return whole._replace(facts=known, test_facts=test_facts or RowFacts())
     if share == 0.0:
-        return Parts(matrix, labels, matrix, codes, classes, schema, columns, False, positive)
-    rows, held = hold_out(labels, share, seed)
+        whole = Parts(matrix, labels, matrix, codes, classes, schema, columns, False, positive)
+        return whole._replace(facts=known, test_facts=known)
+    rows, held, kept = _held_out(labels, codes, share, seed, known)
     matrix, rest = split_rows(matrix, held)
+    if kept is not None:  # rows between the past and the future
+        matrix, rows = matrix[kept], rows[kept]
     return Parts(
-        matrix, labels[rows], rest, codes[held], classes, schema, columns, True, positive, held
-    )
+        matrix, labels[rows], rest, codes[held], classes, schema, columns, True, positive, held,
+        known.take(rows), known.take(held),
+    )  # fmt: skip
 
 
 def check_labels(table: Table, source: str) -> Array:
@@ -122,9 +148,8 @@ def check_labels(table: Table, source: str) -> Array:
     classes = np.unique(labels)
     if classes.size < 2:
         raise DataError(
-            "at least two classes",
-            got=f"only {classes.tolist()[0]!r} in {source}",
-            todo="Check the label column.",
+            f"at least two classes; got only {classes.tolist()[0]!r} in {source}. Check the label "
+            "column."
         )
     return labels
 
@@ -134,9 +159,8 @@ def check_classes(codes: IntArray, classes: Array) -> None:
     absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
     if absent:
         raise DataError(
-            "rows of every class to measure on",
-            got=f"none of {absent[0]!r}",
-            todo="Pass a file that has some.",
+            f"rows of every class to measure on; got none of {absent[0]!r}. Pass a file that has "
+            "some."
         )
 
 
@@ -157,23 +181,14 @@ def tidy_labels(labels: Array) -> Array:
         whole = np.isfinite(labels).all() and (labels == np.rint(labels)).all()
         return labels.astype(np.int64) if whole and np.abs(labels).max() < 2**53 else labels
     if labels.dtype.kind in "OU":
-        kinds = {_is_number(label): label for label in np.unique(labels.astype(str)).tolist()}
+        kinds = {is_number(label): label for label in np.unique(labels.astype(str)).tolist()}
         if len(kinds) == 2:
             raise DataError(
-                "labels of one kind",
-                got=f"numbers and text: {kinds[True]!r} and {kinds[False]!r}",
-                todo="Correct the label column.",
+                f"labels of one kind; got numbers and text: {kinds[True]!r} and {kinds[False]!r}. "
+                "Correct the label column."
             )
         return labels.astype(str)
     return labels
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def check_whole(labels: Array, source: str) -> None:
@@ -189,10 +204,8 @@ def check_whole(labels: Array, source: str) -> None:
     wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
     if wrong.size:
         raise DataError(
-            "whole numbers or text as labels",
-            got=f"{wrong[0]:g} in {source}",
-            todo="Check that {option} names the right column.",
-            option=Option("label", bare=True),
+            f"whole numbers or text as labels; got {wrong[0]:g} in {source}. Check that `label` "
+            "names the right column."
         )
 
 
@@ -202,9 +215,8 @@ def check_width(n_columns: int, first_index: int | None) -> None:
     if n_columns > most:
         last = n_columns - 1 + (first_index or 0)
         raise DataError(
-            f"at most {most:,} columns to fit the memory",
-            got=f"{n_columns:,} (the largest index is {last})",
-            todo="Number the columns without gaps.",
+            f"at most {most:,} columns to fit the memory; got {n_columns:,} (the largest index is "
+            f"{last}). Number the columns without gaps."
         )
 
 
@@ -233,15 +245,13 @@ def codes_of(labels: Array, classes: Array) -> IntArray:
     known = tidy_labels(labels)
     if known.dtype.kind == "f" and (missing := int(np.isnan(known).sum())):
         raise DataError(
-            "a label in every row",
-            got=f"{missing} missing of {known.size}",
-            todo="Drop such rows, or pass {option} with another column.",
-            option="label",
+            f"a label in every row; got {missing} missing of {known.size}. Drop such rows, or pass "
+            "`label=` with another column."
         )
     if numbers and known.dtype.kind not in "iufb":
         # The model's labels are numbers, those of the file text: read the text as numbers.
         text = np.unique(known)
-        if not all(map(_is_number, text.tolist())):
+        if not all(map(is_number, text.tolist())):
             raise _unknown(classes, text)
         known = known.astype(np.float64)
     elif not numbers:
@@ -257,10 +267,14 @@ def codes_of(labels: Array, classes: Array) -> IntArray:
 
 
 def _unknown(classes: Array, known: Array) -> DataError:
+    if not np.isin(known.astype(str), classes.astype(str)).any():
+        return DataError(
+            f"labels that the model knows ({_listed(classes)}); got only others, {_listed(known)}. "
+            "Write the labels as in training."
+        )
     return DataError(
-        f"labels that the model knows ({_listed(classes)})",
-        got=_listed(known),
-        todo="Drop those rows, or train with them.",
+        f"labels that the model knows ({_listed(classes)}); got {_listed(known)}. Drop those rows, "
+        "or train with them."
     )
 
 
@@ -269,8 +283,83 @@ def _listed(values: Array) -> str:
     return f"{shown}, ..." if values.size > 5 else shown
 
 
-def hold_out(labels: Array, share: float, seed: int) -> tuple[IntArray, IntArray]:
+def _held_out(
+    labels: Array, codes: IntArray, share: float, seed: int, facts: RowFacts
+) -> tuple[IntArray, IntArray, IntArray | None]:
+    """Rows that are not held out, rows that are, and which of the first to train on, if not all."""
+    by = facts.by
+    if by is not None and by.times is not None:
+        ordered = np.sort(by.times)
+        start = float(ordered[round((1.0 - share) * (ordered.size - 1))])
+        test = by.times >= start
+        train, rows, held = by.before(start, test), np.flatnonzero(~test), np.flatnonzero(test)
+        for index, name in ((train, "before"), (held, "after")):
+            if np.unique(codes[index]).size < np.unique(codes).size:
+                raise DataError(
+                    f"rows of every class {name} the cut in time; got a class without. Pass "
+                    "another `share`, a test file, or no times."
+                )
+        return rows, held, np.searchsorted(rows, train)
+    if by is not None and by.apart is not None:
+        first = np.unique(by.apart, return_index=True)[1]
+        rows, held = hold_out(labels, share, seed, first[by.apart])
+        if min(np.unique(codes[index]).size for index in (rows, held)) < np.unique(codes).size:
+            raise DataError(
+                "rows of every class in several groups; got a class with rows in few groups only. "
+                "Pass finer groups, or a test file."
+            )
+        return rows, held, None
+    return *hold_out(labels, share, seed), None
+
+
+def copied_rows(matrix: Any, codes: IntArray) -> IntArray | None:
+    """The number of the set of equal rows of each row, with a warning; None without copies.
+
+    Rows that are equal by chance have different labels at times, copies have not. So rows are taken
+    for copies if at least a share `COPIES` of them repeat an earlier row, and in nearly all sets of
+    equal rows in which the rarest class occurs, it is the only one.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> rows = np.random.default_rng(0).normal(size=(40, 2))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     sets = copied_rows(np.repeat(rows, 3, axis=0), np.repeat(np.arange(40) % 2, 3))
+    >>> np.unique(sets).size, len(set(sets[:3])), copied_rows(rows, np.arange(40) % 2)
+    (40, 1, None)
+    """
+    _, group, size = np.unique(row_keys(matrix), return_inverse=True, return_counts=True)
+    repeats = codes.size - size.size
+    if repeats < COPIES * codes.size or size.size < FEW_SETS:
+        return None
+    rare = np.bincount(group[codes == np.argmin(np.bincount(codes))], minlength=size.size)
+    judged = (size > 1) & (rare > 0)
+    if judged.sum() < FEW_SETS or (rare == size)[judged].mean() < ONE_LABEL:
+        return None
+    warn(
+        DataWarning(
+            does=f"finds that {repeats:,} of {codes.size:,} rows repeat another row, label "
+            "included; equal rows stay on one side of every split, so that no row is measured on "
+            "which the model was trained. Drop the copies before training."
+        )
+    )
+    sets: IntArray = group
+    return sets
+
+
+def hold_out(
+    labels: Array, share: float, seed: int, sets: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
     """Indices of training rows and of held-out rows, the same share of every class, sorted.
+
+    Parameters
+    ----------
+    labels : (n,) array
+    share : float
+    seed : int
+    sets : (n,) array, optional
+        Rows of one set stay together: the index of its first row.
 
     Examples
     --------
@@ -278,6 +367,11 @@ def hold_out(labels: Array, share: float, seed: int) -> tuple[IntArray, IntArray
     >>> train.size, test.size
     (4, 2)
     """
+    if sets is not None:
+        firsts = np.unique(sets)
+        _, held_sets = hold_out(labels[firsts], share, seed)
+        together = np.isin(sets, firsts[held_sets])
+        return np.flatnonzero(~together), np.flatnonzero(together)
     rng = np.random.default_rng(seed)
     classes, codes = np.unique(labels, return_inverse=True)
     held = np.zeros(labels.size, dtype=bool)
@@ -285,24 +379,23 @@ def hold_out(labels: Array, share: float, seed: int) -> tuple[IntArray, IntArray
         rows = np.flatnonzero(codes == position)
         if rows.size < 2:
             raise DataError(
-                "two rows of every class to hold some out",
-                got=f"one of {name!r}",
-                todo="Drop that class, or set {option}.",
-                option=Option("share", 0),
+                f"two rows of every class to hold some out; got one of {name!r}. Drop that class, "
+                "or set `share=0`."
             )
         count = min(max(1, round(share * rows.size)), rows.size - 1)
         held[rng.choice(rows, size=count, replace=False)] = True
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
-def check_finite(matrix: Any, names: tuple[str, ...] | None) -> None:
-    """Raise for columns with NaN, infinity or a sum that overflows, and name them."""
+def check_finite(matrix: Any, names: tuple[str, ...] | None, *, gaps: bool = False) -> None:
+    """Raise for columns with NaN, infinity or a sum that overflows; with ``gaps`` NaN may be."""
     with np.errstate(invalid="ignore", over="ignore"):
         bad = np.flatnonzero(~np.isfinite(matrix.sum(axis=0)))
+    if gaps:
+        bad = np.array([j for j in bad.tolist() if np.isinf(matrix[:, j]).any()], dtype=np.int64)
     if bad.size:
         columns = bad if names is None else np.array(names, dtype=object)[bad]
         raise DataError(
-            "finite values",
-            got=f"infinity, NaN or a sum that overflows in column {_listed(columns)}",
-            todo="Correct these values, or drop the column.",
+            "finite values; got infinity, NaN or a sum that overflows in column "
+            f"{_listed(columns)}. Correct these values, or drop the column."
         )

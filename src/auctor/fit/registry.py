@@ -8,14 +8,7 @@ from typing import cast
 from auctor.core.checks import meant
 from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Loss, Penalty
-from auctor.losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Huber,
-    Poisson,
-    Quantile,
-    Squared,
-)
+from auctor.losses import Absolute, EpsilonInsensitive, Huber, Poisson, Quantile, Squared
 from auctor.losses.gamma import Gamma
 from auctor.penalties import L1, L2, ElasticNet, NoPenalty
 
@@ -55,10 +48,8 @@ def resolve_penalty(penalty: object, strength: float, l1_ratio: float | None) ->
     """The penalty of a name and a strength; a penalty object has its own strength."""
     if l1_ratio is not None and penalty != "elastic_net":
         raise ParameterError(
-            "{option} to use {option2}",
-            got=repr(penalty),
-            todo="Set {option} or drop {option2}.",
-            option=(Option("penalty", "elastic_net"), Option("l1_ratio", bare=True)),
+            f"`penalty='elastic_net'` to use `l1_ratio`; got {penalty!r}. Set "
+            "`penalty='elastic_net'` or drop `l1_ratio`."
         )
     if penalty is None:
         penalty = "none"
@@ -66,10 +57,8 @@ def resolve_penalty(penalty: object, strength: float, l1_ratio: float | None) ->
         return PENALTIES[known("penalty", penalty, PENALTIES)](strength, l1_ratio)
     if isinstance(penalty, type) or not hasattr(penalty, "prox"):
         raise ParameterError(
-            "{option} to be a name or a penalty object",
-            got=repr(penalty),
-            todo=f"Names: {', '.join(PENALTIES)}.",
-            option="penalty",
+            f"`penalty` to be a name or a penalty object; got {penalty!r}. Names: "
+            f"{', '.join(PENALTIES)}."
         )
     return cast(Penalty, penalty)
 
@@ -101,8 +90,7 @@ def as_loss(what: str, loss: object) -> Loss:
     """The object, if it is a loss; else an error."""
     if isinstance(loss, type) or not hasattr(loss, "value_grad"):
         raise ParameterError(
-            f"{what} to be a name or a loss object",
-            got=repr(loss),
-            todo="Pass an instance, such as auctor.losses.Logistic().",
+            f"{what} to be a name or a loss object; got {loss!r}. Pass an instance, such as "
+            "auctor.losses.Logistic()."
         )
     return cast(Loss, loss)

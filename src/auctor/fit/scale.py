@@ -10,9 +10,12 @@ import numpy as np
 
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, Target
+from auctor.data.coerce import in_shards, stored
+from auctor.data.matrices import column_ends
 from auctor.data.preparation import Scaling, column_scaling, looks_scaled, writeable
 from auctor.fit.parameters import LinearParameters
+from auctor.fit.reasons import ColumnRanges
 from auctor.fit.targets import Rows
 
 
@@ -62,6 +65,25 @@ def scaled_rows(params: LinearParameters, rows: Rows, *, in_place: bool = False)
         scaling.apply_in_place(rows.matrix)
         return replace(rows, scaling=scaling)
     return replace(rows, matrix=scaling.apply(rows.matrix), scaling=scaling)
+
+
+def column_ranges(
+    matrix: Any, scaling: Scaling | None, weight: FloatArray | None, coef: FloatArray
+) -> ColumnRanges | None:
+    """Mean and range of the columns over the training rows, unscaled; ``None`` for shards.
+
+    Columns without weights get zeros, which take no room in a file.
+    """
+    if in_shards(matrix):
+        return None
+    if weight is not None and not weight.all():
+        matrix, weight = matrix[weight > 0.0], weight[weight > 0.0]
+    target = Target(np.empty(matrix.shape[0]), weight)
+    mean = stored(matrix, target).gradient(target.share)
+    ranges = np.array([mean, *column_ends(matrix)])
+    if scaling is not None:
+        ranges = ranges / scaling.factor + scaling.mean
+    return ColumnRanges(*np.where(coef.any(axis=0), ranges, 0.0))
 
 
 def to_data_units(scaling: Scaling | None, solutions: Sequence[Solution]) -> list[Solution]:

@@ -13,17 +13,17 @@ from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Optio
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
+from auctor.fit.batch import for_parts
 from auctor.fit.fold_scores import FoldScorer, OutOfTimeError
 from auctor.fit.linear import classifier_result, model_from, named, train_classifier
 from auctor.fit.metric import resolve_metric
-from auctor.fit.options import FitOptions, Judge, Split
 from auctor.fit.parameters import (
     ClassifierParameters,
     SearchParameters,
     parameters_of,
     unit_penalty,
 )
-from auctor.fit.result import ClassifierResult
+from auctor.fit.result import ClassifierResult, FitOptions, Judge, Split
 from auctor.fit.scale import scaled_rows, to_data_units
 from auctor.fit.solve import class_problems, stacked
 from auctor.fit.surrogate import RIVAL_FACTORS, RIVAL_FOLDS, contest, contestants, default_surrogate
@@ -66,7 +66,6 @@ class StrengthSearch:
     ----------
     params : SearchParameters
         Checked already.
-    rows : Rows
     splits : sequence of (train, test) rows, optional
         Folds; by default ``params.cv`` stratified ones.
     judge : callable, optional
@@ -85,6 +84,8 @@ class StrengthSearch:
     result : ClassifierResult or None
         The model: fitted to all rows at the chosen strength, or to the training rows of a fold if
         the search was interrupted; ``None`` without ``refit``.
+    complete : bool
+        False if the user interrupted the search.
     warnings : list of Warning
         Warnings for the user.
     """
@@ -97,6 +98,7 @@ class StrengthSearch:
     scores: FloatArray = field(init=False)
     best_index: int = field(init=False)
     result: ClassifierResult | None = field(init=False, default=None)
+    complete: bool = field(init=False, default=True)
     warnings: list[Warning] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -138,10 +140,8 @@ class StrengthSearch:
             except OutOfTimeError:
                 self.warnings.append(
                     ConvergenceWarning(
-                        does="ran out of time before every strength was scored, and takes the "
-                        "best so far",
-                        todo="Increase {option}.",
-                        option=Option("max_seconds", bare=True),
+                        does="ran out of time before every strength was scored, and takes the best "
+                        "so far. Increase `max_seconds`."
                     )
                 )
             self._pick_best()
@@ -149,8 +149,16 @@ class StrengthSearch:
             if self.params.refit:
                 self.result = self._train()
         except KeyboardInterrupt:
+            self.complete = False
             self._keep_best()
             raise
+        self._report()
+
+    def finish(self, params: SearchParameters, rows: Rows, options: FitOptions) -> None:
+        """Fit to rows, all or more of those of the folds, at the strength that `run` chose."""
+        self.params, self.options = for_parts(params, rows.total), options
+        self.rows, self.scorer.warnings = scaled_rows(params, rows), []
+        self.result = self._train()
         self._report()
 
     # --- the search ---------------------------------------------------------------------------
@@ -294,9 +302,9 @@ class StrengthSearch:
         if at == 0 and not self.penalty.smooth and not self.stated:
             self.warnings.append(
                 DataWarning(
-                    does=f"chose the strength {self.strength:.3g}, at which almost no column is "
-                    "in the model: with smaller strengths the held-out scores fall",
-                    todo="Look for columns that tell more about the label.",
+                    does=f"chose the strength {self.strength:.3g}, at which almost no column is in "
+                    "the model: with smaller strengths the held-out scores fall. Look for "
+                    "columns that tell more about the label."
                 )
             )
             return
@@ -304,10 +312,8 @@ class StrengthSearch:
         self.warnings.append(
             DataWarning(
                 does=f"chose the {end} strength that it tried, {self.strength:.3g}, and scores "
-                "still rise there",
-                todo=f"Pass {{option}} with {further} values, or look for a column that gives the "
-                "label away.",
-                option=Option("strengths", bare=True),
+                f"still rise there. Pass `strengths` with {further} values, or look for a "
+                "column that gives the label away."
             )
         )
 

@@ -27,7 +27,7 @@ from auctor.losses.softmax import one_hot
 from auctor.minimise import minimise
 from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
-from auctor.problem.ratio import objective_of
+from auctor.problem.objective import objective_of
 from auctor.solvers import resolve
 from auctor.solvers.choose import Role
 from auctor.solvers.gaussian.moments import fits, outnumbered
@@ -57,7 +57,6 @@ def solve(
     ----------
     params : LinearParameters
         The solver, its budget and its tolerance.
-    problem : Problem
     start : array, optional
         Coefficients, then the intercept where there is one; ignored if the size is wrong or the
         objective there is not finite.
@@ -68,7 +67,7 @@ def solve(
     """
     learned = None
     if start is None and resume is not None:
-        start, learned = _resumed(problem, resume.start()), resume.learned()
+        start, learned = resumed(problem, resume.start()), resume.learned()
     elif start is not None and not _fits(problem, start):
         start = None
     return minimise(
@@ -90,7 +89,7 @@ def _fits(problem: Problem, w: FloatArray) -> bool:
     return w.shape == (problem.n_params,) and math.isfinite(problem.evaluate(w).value)
 
 
-def _resumed(problem: Problem, w: FloatArray | None) -> FloatArray | None:
+def resumed(problem: Problem, w: FloatArray | None) -> FloatArray | None:
     """The best point of an interrupted solve, which is no worse than where every solve starts."""
     if w is None:
         return None
@@ -100,9 +99,8 @@ def _resumed(problem: Problem, w: FloatArray | None) -> FloatArray | None:
         good = w.shape == (problem.n_params,) and problem.evaluate(w).value <= most
     if not good:
         raise DataError(
-            "a point no worse than the model without columns in a checkpoint",
-            got="a worse one, or one of another problem",
-            todo="Start again without the checkpoint.",
+            "a point no worse than the model without columns in a checkpoint; got a worse one, or "
+            "one of another problem. Start again without the checkpoint."
         )
     return w
 
@@ -146,11 +144,7 @@ def solve_classes(
 
 
 def joint_problem(
-    goal: Goal,
-    penalty: Penalty,
-    data: StoredData,
-    targets: Sequence[Target],
-    fit_intercept: bool,
+    goal: Goal, penalty: Penalty, data: StoredData, targets: Sequence[Target], fit_intercept: bool
 ) -> Problem:
     """The joint problem of all classes, in which every row has a score for each class."""
     assert goal.several is not None
@@ -162,11 +156,7 @@ def joint_problem(
 
 
 def class_problems(
-    goal: Goal,
-    penalty: Penalty,
-    data: StoredData,
-    targets: Sequence[Target],
-    fit_intercept: bool,
+    goal: Goal, penalty: Penalty, data: StoredData, targets: Sequence[Target], fit_intercept: bool
 ) -> list[Problem]:
     """One problem for each target, or a list with the joint problem of all classes."""
     if goal.joint(len(targets)):

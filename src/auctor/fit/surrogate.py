@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from auctor.core.errors import speaks_as
-from auctor.fit.metric import ALIASES, METRICS, parse
+from auctor.fit.metric import ALIASES, METRICS, parse, resolve_metric
 from auctor.fit.validation_curve import Budget, ValidationCurve
+from auctor.losses import Logistic
+
+#: Name by which curves ask for the log-loss or their metric's own surrogate, by held-out rows.
+BEST = "best"
 
 #: Strengths at which a rival surrogate is tried first, relative to the leader's best strength.
 RIVAL_FACTORS = (10.0, 1.0, 0.1)
@@ -56,21 +60,29 @@ def default_surrogate(metric: object, surrogate: str) -> str:
     return next(iter(METRICS[name].surrogates))
 
 
+def own_surrogate(metric: object) -> str | None:
+    """The name of the first smooth surrogate of a metric that is not the log-loss of the rows."""
+    if not isinstance(metric, str):
+        return None
+    name, _ = parse("metric", ALIASES.get(metric, metric))
+    for surrogate in METRICS[name].surrogates:
+        loss = resolve_metric(metric, surrogate).loss
+        if loss.smooth and not isinstance(loss, Logistic):
+            return surrogate
+    return None
+
+
 def contest(
-    leader: ValidationCurve,
-    rival: ValidationCurve,
-    budget: Budget,
-    shape: tuple[int, int],
+    leader: ValidationCurve, rival: ValidationCurve, budget: Budget, shape: tuple[int, int]
 ) -> ValidationCurve:
     """The better of two curves: the rival if it leads by more than one standard error.
 
     Parameters
     ----------
     leader : ValidationCurve
-        Of the best surrogate so far, with its strength found.
+        Of the best surrogate so far, with its path of strengths.
     rival : ValidationCurve
         Of another surrogate, without scores; filled in.
-    budget : Budget
     shape : (rows, columns)
     """
     kinked = not rival.goal.loss.smooth

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
-from auctor.core.needs import Coupling
+from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError, speaks_as
+from auctor.core.protocols import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.coerce import StoredData, check_weight, in_shards, stored
 from auctor.data.preparation import Scaling, n_stored
-from auctor.fit.metric import Goal
+from auctor.fit.folds import SplitBy, whole_groups
+from auctor.fit.metric import Goal, check_count
 from auctor.metrics.grouped import group_codes
 
 #: Stored entries from which the rows of a fold are weighted, not copied: 80 MB of floats.
@@ -46,6 +47,11 @@ class Rows:
         Position of the positive one of two classes.
     scaling : Scaling, optional
         How the columns of the matrix were scaled, if they were.
+    by : SplitBy, optional
+        What folds follow besides classes: times, and rows that stay together.
+    cost : (n,) array, optional
+        Cost of a wrong prediction of each row, by which it counts in the training and in the
+        metric, but not in the calibration.
     """
 
     matrix: Any
@@ -55,6 +61,22 @@ class Rows:
     groups: IntArray | None = None
     positive: int = 1
     scaling: Scaling | None = None
+    by: SplitBy | None = None
+    cost: FloatArray | None = None
+
+    @property
+    def whole(self) -> IntArray | None:
+        """The groups that folds keep whole; ``None`` where they are in time."""
+        if self.by is not None and self.by.times is not None:
+            return None
+        return whole_groups(self.groups, self.by)
+
+    @property
+    def judged(self) -> FloatArray | None:
+        """Weights with which a metric counts the rows: sample weights times costs."""
+        if self.cost is None:
+            return self.weight
+        return self.cost if self.weight is None else self.weight * self.cost
 
     @property
     def sign(self) -> float:
@@ -81,10 +103,8 @@ class Rows:
         """A copy of the rows of an index; raises if they are not in memory."""
         if in_shards(self.matrix):
             raise DataError(
-                "rows in memory for {option} and {option2}",
-                got="data in shards",
-                todo="Set both to None, or calibrate on a sample of the rows.",
-                option=("calibrate", "threshold_cv"),
+                "rows in memory for `calibrate` and `threshold_cv`; got data in shards. Set both "
+                "to None, or calibrate on a sample of the rows."
             )
         return replace(self.select_labels(index), matrix=self.matrix[index])
 
@@ -95,6 +115,8 @@ class Rows:
             codes=self.codes[index],
             weight=None if self.weight is None else self.weight[index],
             groups=None if self.groups is None else self.groups[index],
+            by=None if self.by is None else self.by.take(index),
+            cost=None if self.cost is None else self.cost[index],
         )
 
     def training_part(self, index: IntArray) -> Rows:
@@ -114,15 +136,12 @@ def encode(labels: Array, weight: FloatArray | None) -> tuple[Array, IntArray]:
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise DataError(
-            "labels of one type", got="a mixture", todo="Convert them to strings."
-        ) from error
+        raise DataError("labels of one type; got a mixture. Convert them to strings.") from error
     present = np.unique(codes if weight is None else codes[weight > 0])
     if classes.size < 2 or present.size < classes.size:
         raise DataError(
-            "at least two classes, each with some weight",
-            got=f"{present.size} class(es): {classes[present][:3].tolist()}",
-            todo="Pass rows of another class.",
+            f"at least two classes, each with some weight; got {present.size} class(es): "
+            f"{classes[present][:3].tolist()}. Pass rows of another class."
         )
     return classes, np.asarray(codes, dtype=np.int64)
 
@@ -132,30 +151,37 @@ def known_labels(labels: Array, classes: Array) -> Array:
     unknown = labels[~np.isin(labels, classes)]
     if unknown.size:
         raise DataError(
-            f"labels among {classes.tolist()} to score",
-            got=repr(unknown[0]),
-            todo="Drop those rows, or fit with them.",
+            f"labels among {classes.tolist()} to score; got {unknown[0]!r}. Drop those rows, or "
+            "fit with them."
         )
     return labels
 
 
-def read_groups(groups: Any, goal: Goal, n: int) -> IntArray | None:
-    """Group codes of the rows; raises if the loss cannot use groups."""
+def read_groups(groups: Any, goal: Goal, n: int, *, for_folds: bool = False) -> IntArray | None:
+    """Group codes of the rows; raises if the loss cannot use groups, unless they are for folds."""
     if groups is None:
+        if goal.per is not None:
+            raise DataError(
+                f"the group of each row for k per {goal.per!r}; got none. Pass `groups=`, or a "
+                "table with that column."
+            )
         return None
     codes = group_codes(groups, n)
+    if goal.per is not None and goal.cut is not None:
+        largest = float(np.bincount(codes).max())
+        check_count(goal.cut.value, Option("metric", goal.name), largest, "the largest group")
+    if goal.per is not None or for_folds:
+        return codes
     try:
         if goal.loss.coupling is Coupling.ROW:
-            raise DataError("no groups for a loss over rows", got="some")
+            raise DataError("no groups for a loss over rows; got some")
         # Losses over sets of rows refuse groups themselves; a target of two rows tells.
         pair = np.array([1.0, -1.0])
         goal.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
     except DataError as error:
         raise IncompatibleError(
-            "a loss on pairs to use groups",
-            got=type(goal.loss).__name__,
-            todo="Use {option}, or drop {option2}.",
-            option=(Option("metric", "auc"), Option("groups", bare=True)),
+            f"a loss on pairs to use groups; got {type(goal.loss).__name__}. Use `metric='auc'`, "
+            "or drop `groups`."
         ) from error
     return codes
 
@@ -209,10 +235,10 @@ def sign_of(classes: Array, positive: int) -> float:
 
 
 def row_weight(class_weight: Any, rows: Rows) -> FloatArray | None:
-    """Row weights times class weights."""
+    """Row weights times costs times class weights."""
     if class_weight is None:
-        return rows.weight
-    base = np.ones(rows.codes.size) if rows.weight is None else rows.weight
+        return rows.judged
+    base = np.ones(rows.codes.size) if rows.judged is None else rows.judged
     size: FloatArray = np.bincount(rows.codes, weights=base).astype(np.float64)
     factor = _class_factors(class_weight, rows.classes, size)
     with np.errstate(over="ignore"):
@@ -228,25 +254,19 @@ def _class_factors(class_weight: Any, classes: Array, size: FloatArray) -> Float
         return balanced
     if not isinstance(class_weight, dict):
         raise ParameterError(
-            "{option} to be None, 'balanced' or a dict",
-            got=repr(class_weight),
-            todo="Pass one of these.",
-            option="class_weight",
+            f"`class_weight` to be None, 'balanced' or a dict; got {class_weight!r}. Pass one of "
+            "these."
         )
     labels = classes.tolist()
     unknown = [name for name in class_weight if name not in labels]
     if unknown:
         raise ParameterError(
-            f"{{option}} of the classes {labels}",
-            got=repr(unknown[0]),
-            todo="Use the labels of y as keys.",
-            option="class_weight",
+            f"`class_weight` of the classes {labels}; got {unknown[0]!r}. Use the labels of y as "
+            "keys."
         )
     factor = np.array([class_weight.get(label, 1.0) for label in labels])
     if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
-        raise ParameterError(
-            "{option} > 0", got=class_weight, todo="Pass positive numbers.", option="class_weight"
-        )
+        raise ParameterError(f"`class_weight` > 0; got {class_weight}. Pass positive numbers.")
     return factor
 
 
@@ -265,3 +285,25 @@ def targets_of(class_weight: Any, rows: Rows, goal: Goal) -> list[Target]:
             mine = np.where(hit, goal.positive_weight(odds) * mine, mine)
         targets.append(Target(np.where(hit, 1.0, -1.0), mine, rows.groups))
     return targets
+
+
+@speaks_as("contest")
+def positive_rows(labels: Array | None, positive: Any = None) -> tuple[Array, str]:
+    """A mask of the positive rows, and the positive label; refuses other than two classes.
+
+    Examples
+    --------
+    >>> mask, label = positive_rows(np.array(["no", "yes", "no"]))
+    >>> mask.tolist(), label
+    ([False, True, False], 'yes')
+    """
+    classes = np.unique(labels) if labels is not None else np.empty(0)
+    if labels is None or classes.size != 2:
+        raise DataError(
+            "labels of two classes",
+            got=classes.size,
+            todo="Keep the rows of two classes, or merge the others into one.",
+        )
+    codes = np.searchsorted(classes, labels)
+    code = positive_code(classes, codes, pos_label=positive)
+    return np.asarray(codes == code), f"{classes.tolist()[code]}"

@@ -11,6 +11,7 @@ from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray, Target
 from auctor.fit.metric import Cut, Goal, check_count, resolve_cut
 from auctor.fit.parameters import ClassifierParameters, states_cut
+from auctor.metrics.capacity import capacity
 
 #: Threshold criteria that are sums of errors.
 ERRORS = ("error", "balanced_error", "cost")
@@ -47,8 +48,6 @@ def thresholds(
 
     Parameters
     ----------
-    params : ClassifierParameters
-    goal : Goal
     scores : callable
         Returns the scores (n, k) before any threshold; called only where a rule needs them.
     targets : sequence of k targets
@@ -59,6 +58,11 @@ def thresholds(
     cut, stated = cut_of(params, goal), states_cut(params)
     if isinstance(cut, Cut) and cut.criterion in ERRORS and len(targets) > 1 and not stated:
         cut = None
+    groups = targets[0].groups
+    if goal.per is not None and not stated and groups is not None and isinstance(cut, Cut):
+        # As many rows in all as k rows of each group are.
+        total = float(groups.size if weight is None else weight.sum())
+        cut = Cut("top", min(1.0, capacity(cut.value or 1.0, groups, weight) / total))
     if not isinstance(cut, Cut):
         return np.full(len(targets), 0.0 if cut is None else cut)
     counted = stated or cut.criterion in COUNTS
@@ -82,14 +86,16 @@ def unweighted_cut(goal: Goal) -> Cut | None:
     --------
     >>> from auctor.fit.metric import resolve_metric
     >>> unweighted_cut(resolve_metric("cost(10)", "auto"))
-    Cut(criterion='cost', value=10)
+    Cut(criterion='cost', value=10, confidence=None)
     """
     if goal.name == "cost" and goal.positive_weight is not None:
         return Cut("cost", goal.positive_weight(1.0))
     return goal.cut
 
 
-def unweighted_threshold(goal: Goal, hits: Array, scores: FloatArray) -> float:
+def unweighted_threshold(
+    goal: Goal, hits: Array, scores: FloatArray, weight: FloatArray | None = None
+) -> float:
     """The threshold on the scores of rows by the rule of `unweighted_cut`; 0 without a rule."""
     cut = unweighted_cut(goal)
-    return 0.0 if cut is None else float(metrics.best_threshold(hits, scores, *cut))
+    return 0.0 if cut is None else float(metrics.best_threshold(hits, scores, *cut, weight=weight))

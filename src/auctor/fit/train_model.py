@@ -15,9 +15,10 @@ from typing import Any, ClassVar, TypeVar
 from auctor.core.types import Target
 from auctor.data import as_matrix
 from auctor.fit.batch import for_parts
+from auctor.fit.guarantee import Train, guaranteed_fit
 from auctor.fit.linear import classifier_result, train_classifier, train_regressor
+from auctor.fit.metric import Cut, resolve_cut
 from auctor.fit.model import LinearModel
-from auctor.fit.options import FitOptions
 from auctor.fit.parameters import (
     ClassifierParameters,
     LinearParameters,
@@ -26,10 +27,20 @@ from auctor.fit.parameters import (
     check_classifier,
     check_regressor,
     check_search,
+    states_cut,
 )
-from auctor.fit.result import ClassifierResult, FitResult, RegressorResult, StrengthChoice
+from auctor.fit.prior import with_prior
+from auctor.fit.result import (
+    ClassifierResult,
+    FitOptions,
+    FitResult,
+    RegressorResult,
+    StrengthChoice,
+)
 from auctor.fit.select import StrengthSearch
 from auctor.fit.targets import Rows
+from auctor.kernels.runtime.parallel import limit_threads
+from auctor.tables.schema import Schema
 
 P = TypeVar("P", bound=LinearParameters)
 
@@ -45,15 +56,21 @@ def train_model(
         A search without ``refit`` has no model in its result.
     rows : Rows
         The model is for their original columns, also if they are scaled.
-    options : FitOptions, optional
 
     Notes
     -----
     An interrupt returns the best model so far. It is raised where there is none yet.
     """
     check_params(params)
-    result: ClassifierResult = kind_for(params).train(params, rows, options or FitOptions())
-    return result
+    train: Train = kind_for(params).train
+    options = options or FitOptions()
+    with limit_threads(params.n_threads):
+        rule = resolve_cut(params.threshold) if states_cut(params) else None
+        if isinstance(rule, Cut) and rule.confidence is not None:
+            result = guaranteed_fit(params, rows, options, rule, train)
+        else:
+            result = train(params, rows, options)
+    return result if params.prior is None else with_prior(params, rows, result)
 
 
 def train_regression(
@@ -61,7 +78,8 @@ def train_regression(
 ) -> RegressorResult:
     """Fit the regression that the parameters ask for: linear or additive."""
     check_params(params)
-    result: RegressorResult = kind_for(params).train(params, matrix, target, options)
+    with limit_threads(params.n_threads):
+        result: RegressorResult = kind_for(params).train(params, matrix, target, options)
     return result
 
 
@@ -72,15 +90,19 @@ def _searched(
     params: SearchParameters, rows: Rows, options: FitOptions
 ) -> FitResult[SearchParameters, LinearModel | None]:
     """Pick the strength by cross-validation, then fit to all rows."""
-    shares = for_parts(params, rows.total)
-    search = StrengthSearch(shares, rows, options.splits, options.judge)
-    complete = True
+    search = options.explored
+    if not isinstance(search, StrengthSearch):
+        shares = for_parts(params, rows.total)
+        search = StrengthSearch(shares, rows, options.splits, options.judge)
     try:
-        search.run(options)
+        if search is options.explored:
+            search.finish(params, rows, options)
+        else:
+            search.run(options)
     except KeyboardInterrupt:
         if search.result is None:
             raise
-        complete = False
+    complete = search.complete
     warned = search.warnings if complete else []
     result: FitResult[SearchParameters, LinearModel | None] = FitResult(
         params, None, warnings=warned
@@ -91,10 +113,41 @@ def _searched(
         search.strengths, search.scores, search.best_index, search.surrogate, complete
     )
     stopped = result.interrupted or not complete
-    return replace(result, search=choice, strength=search.strength, interrupted=stopped)
+    return replace(
+        result,
+        search=choice,
+        strength=search.strength,
+        fold_scores=search.scores[:, search.best_index],
+        choice=options.choice,
+        interrupted=stopped,
+    )
 
 
 # --- kinds of models ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The kind of model that was chosen, and how its fit goes on.
+
+    Parameters
+    ----------
+    params : SearchParameters or AdditiveParameters
+    schema : Schema
+        Of the columns of the model.
+    rows : Rows
+        To fit it to.
+    options : FitOptions
+        With the fits to the folds.
+    matrix : callable
+        Other rows of the table as those of the model.
+    """
+
+    params: ClassifierParameters
+    schema: Schema
+    rows: Rows
+    options: FitOptions
+    matrix: Callable[[Any], Any] = lambda matrix: matrix
 
 
 @dataclass(frozen=True)
@@ -107,10 +160,12 @@ class ModelKind:
 
     #: Whether rows may have missing values.
     keeps_missing: ClassVar[bool] = False
+    #: Whether `choose` says which kind of model to train; else it is this one.
+    competes: ClassVar[bool] = False
 
-    def scaled(self, params: P, scale: bool | None) -> P:
-        """The parameters with ``standardise=scale``; unchanged for ``None``."""
-        return params if scale is None else replace(params, standardise=scale)
+    def choose(self, params: Any, rows: Rows, schema: Schema, options: FitOptions) -> Chosen:
+        """The kind of model to train on the rows of a table."""
+        return Chosen(params, schema, rows, options)
 
     def read_rows(self, X: Any) -> Any:
         """Rows as a matrix to which the model can be fitted."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from auctor.core.errors import DataError, Option
+from auctor.core.errors import DataError
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.rounding import SMALLEST_DIVISOR
@@ -63,7 +63,6 @@ class ValidationCurve:
 
     Parameters
     ----------
-    scorer : FoldScorer
     goal : Goal
         The metric with the surrogate.
     penalty : Penalty
@@ -165,10 +164,8 @@ class ValidationCurve:
         means = self.means()
         if not means.size or np.isnan(means).all():
             raise DataError(
-                "scores that are numbers",
-                got="NaN in every fold or at every strength",
-                todo="Use fewer folds, or check {option}.",
-                option=Option("scoring", bare=True),
+                "scores that are numbers; got NaN in every fold or at every strength. Use fewer "
+                "folds, or check `scoring`."
             )
         top = float(np.nanmax(means))
         tied = np.flatnonzero(np.isclose(means, top, rtol=EQUAL, atol=EQUAL))

@@ -56,9 +56,8 @@ class Moments:
         means = np.asarray(means, dtype=np.float64)
         if means.ndim != 2 or means.shape[0] != 2:
             raise DataError(
-                "two means, of the positive and of the negative class",
-                got=f"shape {means.shape}",
-                todo="Pass an array of shape (2, d).",
+                f"two means, of the positive and of the negative class; got shape {means.shape}. "
+                "Pass an array of shape (2, d)."
             )
         d = means.shape[1]
         check_matrix("means", means, columns=d)
@@ -74,9 +73,8 @@ class Moments:
             lowest < -SHARE * np.abs(joint).max()
         ):
             raise DataError(
-                "symmetric covariances without negative eigenvalues",
-                got=f"the smallest eigenvalue {lowest:.3g}",
-                todo="Pass E (x - m)(x - m)' of both classes.",
+                "symmetric covariances without negative eigenvalues; got the smallest eigenvalue "
+                f"{lowest:.3g}. Pass E (x - m)(x - m)' of both classes."
             )
 
     @classmethod

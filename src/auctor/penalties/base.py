@@ -60,9 +60,8 @@ class BasePenalty:
         params = {k: v for k, v in vars(self).items() if not k.startswith("_")}
         if "strength" not in params:
             raise ParameterError(
-                "a penalty with a strength",
-                got=type(self).__name__,
-                todo="Pass one of L1, L2, ElasticNet, GroupL2 or TreeL2.",
+                f"a penalty with a strength; got {type(self).__name__}. Pass one of L1, L2, "
+                "ElasticNet, GroupL2 or TreeL2."
             )
         return type(self)(**(params | {"strength": strength}))
 

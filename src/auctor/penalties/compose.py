@@ -15,10 +15,6 @@ from auctor.penalties.separable import L1, L2, Box, ElasticNet, NonNegative, Sep
 class Sum(Separable):
     """The sum of separable penalties, itself separable: strengths add, boxes intersect.
 
-    Parameters
-    ----------
-    *parts : Separable penalties
-
     Examples
     --------
     >>> import numpy as np
@@ -32,10 +28,8 @@ class Sum(Separable):
         for part in parts:
             if part.levels is None:
                 raise IncompatibleError(
-                    "separable penalties",
-                    got=type(part).__name__,
-                    todo="The prox of such a sum does not follow from those of its parts; write a "
-                    "penalty with its own prox.",
+                    f"separable penalties; got {type(part).__name__}. The prox of such a sum does "
+                    "not follow from those of its parts; write a penalty with its own prox."
                 )
             given.append(part.levels)
         self.parts = parts

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import Option, ParameterError, speaks_for_itself
+from auctor.core.errors import ParameterError, speaks_for_itself
 from auctor.core.types import Array, BlockSpec, FloatArray, IntArray, SeparableSpec, TreeSpec
 from auctor.kernels.penalties import groups as kernels
 from auctor.penalties.base import BasePenalty
@@ -71,10 +71,8 @@ class GroupL2(BasePenalty):
         self._size, self._lists = _parse(groups)
         if self._size and self._free.size:
             raise ParameterError(
-                "{option} as lists or labels to use {option2}",
-                got=repr(groups),
-                todo="Pass the groups as lists of columns.",
-                option=("groups", "free"),
+                f"`groups` as lists or labels to use `free`; got {groups!r}. Pass the groups as "
+                "lists of columns."
             )
         self._weights = None if weights is None else check_weights(weights)
         # The arrays depend on the number of columns: they are built on first use and cached.
@@ -138,18 +136,16 @@ class GroupL2(BasePenalty):
         if self._size:
             if d % self._size:
                 raise ParameterError(
-                    f"a number of columns that is a multiple of {self._size}",
-                    got=d,
-                    todo="Pass the groups as lists or labels.",
+                    f"a number of columns that is a multiple of {self._size}; got {d}. Pass the "
+                    "groups as lists or labels."
                 )
             lists = list(np.arange(d).reshape(-1, self._size))
         _check_cover(lists, self._free, d)
         size = np.array([g.size for g in lists], dtype=np.float64)
         if self._weights is not None and self._weights.shape != size.shape:
             raise ParameterError(
-                f"one weight per group ({size.size})",
-                got=self._weights.size,
-                todo="Pass one weight per group.",
+                f"one weight per group ({size.size}); got {self._weights.size}. Pass one weight "
+                "per group."
             )
         # Groups first, then one block for each free column.
         counts = np.concatenate(([0], size, np.ones(self._free.size)))
@@ -207,7 +203,7 @@ def check_strength(strength: object) -> float:
     """Return the strength as a finite number >= 0, or raise."""
     number = check_real("strength", strength, low=0.0)
     if math.isinf(number):
-        raise ParameterError("a finite strength", got="inf", todo="Pass a number.")
+        raise ParameterError("a finite strength; got inf. Pass a number.")
     return number
 
 
@@ -215,12 +211,7 @@ def check_weights(weights: Weights) -> FloatArray:
     """Return the weights as finite numbers >= 0, or raise."""
     checked = check_vector("weights", weights)
     if (checked < 0).any():
-        raise ParameterError(
-            "{option} >= 0",
-            got=f"{checked.min():g}",
-            todo="Pass non-negative weights.",
-            option="weights",
-        )
+        raise ParameterError(f"`weights` >= 0; got {checked.min():g}. Pass non-negative weights.")
     return checked
 
 
@@ -231,10 +222,7 @@ def checked_columns(what: str, columns: Any) -> IntArray:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise ParameterError(
-            "{option} to hold column numbers from 0",
-            got=repr(columns),
-            todo="Pass integers.",
-            option=what,
+            f"`{what}` to hold column numbers from 0; got {columns!r}. Pass integers."
         )
     return array.astype(np.int64)
 
@@ -247,19 +235,16 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         items = list(groups)
     except TypeError as error:
         raise ParameterError(
-            "groups as a size, labels or lists of columns",
-            got=repr(groups),
-            todo="Pass {option}, for example, for groups of five columns in a row.",
-            option=Option("groups", 5),
+            f"groups as a size, labels or lists of columns; got {groups!r}. Pass `groups=5`, for "
+            "example, for groups of five columns in a row."
         ) from error
     # One number per column: labels. They are turned into lists of columns, in the order of labels.
     if items and all(np.ndim(item) == 0 for item in items):
         labels = np.asarray(items)
         if labels.dtype.kind not in "iu":
             raise ParameterError(
-                "integer labels, one per column",
-                got=items[:4],
-                todo="Number the groups, or pass lists of columns.",
+                f"integer labels, one per column; got {items[:4]}. Number the groups, or pass "
+                "lists of columns."
             )
         _, number = np.unique(labels, return_inverse=True)
         order = np.argsort(number, kind="stable")
@@ -269,7 +254,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
     empty = [k for k, group in enumerate(lists) if not group.size]
     if empty or not lists:
         what = f"group {empty[0]} is empty" if empty else "no group at all"
-        raise ParameterError("groups that hold columns", got=what, todo="Leave the group out.")
+        raise ParameterError(f"groups that hold columns; got {what}. Leave the group out.")
     return 0, lists
 
 
@@ -279,9 +264,8 @@ def _check_disjoint(lists: list[IntArray]) -> None:
     twice = values[counts > 1]
     if twice.size:
         raise ParameterError(
-            "groups that share no column",
-            got=f"column {twice[0]} twice",
-            todo="Keep one, or use TreeL2 where groups are nested.",
+            f"groups that share no column; got column {twice[0]} twice. Keep one, or use TreeL2 "
+            "where groups are nested."
         )
 
 
@@ -292,16 +276,12 @@ def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
         if group.size and group.max() >= d:
             beyond = "" if seen.all() else " (or a column is missing)"
             raise ParameterError(
-                f"groups of the columns 0 to {d - 1}",
-                got=f"column {group.max()}{beyond}",
-                todo="Number the columns from 0 and name those in no group in {option}.",
-                option=Option("free", bare=True),
+                f"groups of the columns 0 to {d - 1}; got column {group.max()}{beyond}. Number the "
+                "columns from 0 and name those in no group in `free`."
             )
         seen[group] = True
     if not seen.all():
         raise ParameterError(
-            f"every one of {d} columns in a group",
-            got=f"none for column {np.flatnonzero(~seen)[0]}",
-            todo="Name unpenalised columns in {option}.",
-            option=Option("free", bare=True),
+            f"every one of {d} columns in a group; got none for column {np.flatnonzero(~seen)[0]}. "
+            "Name unpenalised columns in `free`."
         )

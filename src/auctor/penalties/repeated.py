@@ -18,7 +18,6 @@ class Repeated(BasePenalty):
 
     Parameters
     ----------
-    penalty : Penalty
     times : int
         Number of parts, such as classes.
 

@@ -47,10 +47,7 @@ class Separable(BasePenalty):
         low, high = self._levels[2:]
         if not (low <= high).all():
             raise ParameterError(
-                "{option} <= {option2}",
-                got=f"{low} and {high}",
-                todo="Exchange the two bounds.",
-                option=("lower", "upper"),
+                f"`lower` <= `upper`; got {low} and {high}. Exchange the two bounds."
             )
         # The arrays for d columns are built on first use and cached.
         self._spec: SeparableSpec | None = None
@@ -67,9 +64,8 @@ class Separable(BasePenalty):
             for level in self._levels:
                 if level.ndim and level.shape != (d,):
                     raise DataError(
-                        f"one value per column ({d})",
-                        got=level.shape[0],
-                        todo="Pass an array of that length.",
+                        f"one value per column ({d}); got {level.shape[0]}. Pass an array of that "
+                        "length."
                     )
             self._spec = SeparableSpec(*(np.full(d, level) for level in self._levels))
         return self._spec
@@ -130,17 +126,12 @@ def _checked(
         array = np.asarray(level, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "{option} to be numbers",
-            got=repr(level),
-            todo="Pass one number, or one per column.",
-            option=name,
+            f"`{name}` to be numbers; got {level!r}. Pass one number, or one per column."
         ) from error
     if array.ndim > 1 or not ((array >= low) & (array <= high)).all():
         raise ParameterError(
-            f"{{option}} in [{low:.3g}, {high:.3g}]",
-            got=level,
-            todo="Pass one number in that range, or one per column.",
-            option=name,
+            f"`{name}` in [{low:.3g}, {high:.3g}]; got {level}. Pass one number in that range, or "
+            "one per column."
         )
     return array
 
@@ -149,17 +140,12 @@ def _level(strength: float, weights: Weights) -> float | FloatArray:
     """``strength`` times the per-column weights."""
     check_real("strength", strength, low=0.0, high=math.inf)
     if math.isinf(strength):
-        raise ParameterError("a finite strength", got="inf", todo="Pass a number.")
+        raise ParameterError("a finite strength; got inf. Pass a number.")
     if weights is None:
         return float(strength)
     checked = check_vector("weights", weights)
     if (checked < 0).any():
-        raise ParameterError(
-            "{option} >= 0",
-            got=f"{checked.min():g}",
-            todo="Pass non-negative weights.",
-            option="weights",
-        )
+        raise ParameterError(f"`weights` >= 0; got {checked.min():g}. Pass non-negative weights.")
     with np.errstate(over="ignore"):  # an infinite product is refused by the check of the range
         return float(strength) * checked
 

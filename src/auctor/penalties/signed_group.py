@@ -53,10 +53,8 @@ class SignedGroupL2(BasePenalty):
         given = np.asarray(signs)
         if given.ndim != 1 or not np.isin(given, (-1, 0, 1)).all():
             raise ParameterError(
-                "{option} to hold -1, 0 or 1 for every column",
-                got=repr(signs),
-                todo="Pass 1 for weights that may not be negative, 0 for free ones.",
-                option="signs",
+                f"`signs` to hold -1, 0 or 1 for every column; got {signs!r}. Pass 1 for weights "
+                "that may not be negative, 0 for free ones."
             )
         # Raises if the groups do not cover as many columns as there are signs.
         self._norm.blocks(given.size)

@@ -39,7 +39,7 @@ class TreeNorm(BasePenalty):
         """The nested groups of d columns."""
         if d != self._d:
             raise ParameterError(
-                f"one parent per column ({d})", got=self._d, todo="Pass an array of that length."
+                f"one parent per column ({d}); got {self._d}. Pass an array of that length."
             )
         return self._spec
 
@@ -123,14 +123,13 @@ class TreeL2(TreeNorm):
         d = m if columns is None else check_int("columns", columns, low=1)
         if d > m:
             raise ParameterError(
-                f"one parent per column ({d})",
-                got=m,
-                todo="Pass parents of all nodes, the columns first.",
+                f"one parent per column ({d}); got {m}. Pass parents of all nodes, the columns "
+                "first."
             )
         weight = np.ones(m) if weights is None else check_weights(weights)
         if weight.shape != (m,):
             raise ParameterError(
-                f"one weight per node ({m})", got=weight.size, todo="Pass one weight per node."
+                f"one weight per node ({m}); got {weight.size}. Pass one weight per node."
             )
         self._unit = weight
         super().__init__(TreeSpec(parent, order, strength * weight), d)
@@ -167,15 +166,13 @@ class TreeL2(TreeNorm):
             group = lists[k]
             if not group.size or group.max() >= columns or np.unique(group).size < group.size:
                 raise ParameterError(
-                    f"groups of the columns 0 to {columns - 1}, each once",
-                    got=f"group {k} with {group[:4].tolist()}",
-                    todo="Correct this group or leave it out.",
+                    f"groups of the columns 0 to {columns - 1}, each once; got group {k} with "
+                    f"{group[:4].tolist()}. Correct this group or leave it out."
                 )
             if (above[group] != above[group[0]]).any():
                 raise ParameterError(
-                    "groups that are nested or disjoint",
-                    got=f"group {k}, which shares only some of its columns with another",
-                    todo="Split one of the two groups.",
+                    f"groups that are nested or disjoint; got group {k}, which shares only some of "
+                    "its columns with another. Split one of the two groups."
                 )
             parents[columns + k] = above[group[0]]
             above[group] = columns + k
@@ -213,27 +210,21 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
         array = np.asarray(parents)
     except ValueError as error:
         raise ParameterError(
-            "{option} to be one integer per column",
-            got="lists of several lengths",
-            todo="Pass the number of the column above, -1 at the top.",
-            option="parents",
+            "`parents` to be one integer per column; got lists of several lengths. Pass the number "
+            "of the column above, -1 at the top."
         ) from error
     d = array.shape[0] if array.ndim == 1 else 0
     if d == 0 or array.dtype.kind not in "iu":
         raise ParameterError(
-            "{option} to be one integer per column",
-            got=f"shape {array.shape} of {array.dtype}",
-            todo="Pass the number of the column above, -1 at the top.",
-            option="parents",
+            f"`parents` to be one integer per column; got shape {array.shape} of {array.dtype}. "
+            "Pass the number of the column above, -1 at the top."
         )
     outside = np.flatnonzero((array < -1) | (array >= d))
     if outside.size:
         t = outside[0]
         raise ParameterError(
-            f"{{option}} from -1 to {d - 1}",
-            got=f"{array[t]} for column {t}",
-            todo="Number the columns from 0, with -1 at the top.",
-            option="parents",
+            f"`parents` from -1 to {d - 1}; got {array[t]} for column {t}. Number the columns from "
+            "0, with -1 at the top."
         )
     # The number of nodes stands for the virtual root.
     parent = np.where(array < 0, d, array).astype(np.uint32)
@@ -242,9 +233,7 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
     if count < d:
         on_cycle = np.setdiff1d(np.arange(d), order[:count])[0]
         raise ParameterError(
-            "{option} that form a tree",
-            got=f"a cycle that leads back to column {on_cycle}",
-            todo="Give one column of it the parent -1.",
-            option="parents",
+            f"`parents` that form a tree; got a cycle that leads back to column {on_cycle}. Give "
+            "one column of it the parent -1."
         )
     return parent, order

@@ -12,7 +12,7 @@ from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import absolute_sum
 
 if TYPE_CHECKING:
-    from auctor.problem.point import Point
+    from auctor.problem.objective import Point
     from auctor.problem.problem import Problem
 
 

@@ -38,7 +38,6 @@ class ColumnStatistics:
 
     Parameters
     ----------
-    data : Data
     counts : Counts
         Counter to which passes over the data are added.
     free : bool
@@ -127,7 +126,6 @@ class ConstantColumns:
 
     Parameters
     ----------
-    data : Data
     counts : Counts
         Counter to which passes over the data are added.
     """

@@ -20,10 +20,7 @@ def ridge_problem(
     ----------
     problem : Problem
         The problem that it replaces; both share one counter of passes and evaluations.
-    loss : Loss
     l2 : (n_columns,) array > 0
-    data : Data
-    fit_intercept : bool
 
     Returns
     -------
@@ -39,7 +36,6 @@ def column_problem(problem: Problem, chosen: IntArray, tree: TreeSpec) -> Proble
     ----------
     problem : Problem
         Its penalty is one of nested groups, or a sum over columns.
-    chosen : array of columns
     tree : TreeSpec
         The nested groups of these columns.
 

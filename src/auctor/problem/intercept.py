@@ -16,8 +16,7 @@ from auctor.problem.certificate import duality_gap
 from auctor.problem.placement import constant_scores
 
 if TYPE_CHECKING:
-    from auctor.problem.objective import Objective
-    from auctor.problem.point import Point
+    from auctor.problem.objective import Objective, Point
     from auctor.problem.problem import Problem
 
 #: Least gradient entry of the null model, as a share of the sum of the sizes of its terms.

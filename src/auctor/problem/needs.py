@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 
 from auctor.core.capabilities import (
+    BLOCKS,
     CENTRABLE,
     COMPILED,
     CURVED,
     PAIRED,
     SCALE_INVARIANT,
+    SEPARABLE,
     THRESHOLDED,
+    TREE,
+    Capability,
+    PenaltyForm,
 )
-from auctor.core.capability import Capability
 from auctor.core.data_capabilities import COLUMNS, DENSE, GRAM, ROWS, SUBSETS
-from auctor.core.needs import Coupling
-from auctor.core.penalty_forms import BLOCKS, SEPARABLE, TREE, PenaltyForm
-from auctor.core.protocols import Data, Loss, Penalty
+from auctor.core.protocols import Coupling, Data, Loss, Penalty
 from auctor.core.types import SeparableSpec
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem.hessian import FACTOR_PARAMS, PAIR_ENTRIES
@@ -31,15 +33,7 @@ from auctor.problem.hessian import FACTOR_PARAMS, PAIR_ENTRIES
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a problem, with the facts that several needs depend on.
-
-    Parameters
-    ----------
-    loss : Loss
-    penalty : Penalty
-    data : Data
-    n_params : int
-    """
+    """The parts of a problem, with the facts that several needs depend on."""
 
     loss: Loss
     penalty: Penalty

@@ -6,12 +6,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from auctor.core.capabilities import CENTRABLE, COMPILED, CURVED, SHIFTABLE, THRESHOLDED, Shifts
-from auctor.core.capability import Capability
+from auctor.core.capabilities import (
+    CENTRABLE,
+    COMPILED,
+    CURVED,
+    SHIFTABLE,
+    THRESHOLDED,
+    Capability,
+    Evaluation,
+    Shifts,
+)
 from auctor.core.curvature import Curvature
-from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Splits
-from auctor.core.protocols import Loss
+from auctor.core.protocols import Loss, Splits
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
@@ -29,7 +35,6 @@ class PlacedLoss(BaseLoss):
     ----------
     inner : Loss
         The loss itself.
-    rows : PlacedRows
     parts : Leaf, optional
         Labels and weights as stored on the workers; sent to them by default.
     shift : Spread, optional
@@ -37,11 +42,7 @@ class PlacedLoss(BaseLoss):
     """
 
     def __init__(
-        self,
-        inner: Loss,
-        rows: PlacedRows,
-        parts: Leaf | None = None,
-        shift: Spread | None = None,
+        self, inner: Loss, rows: PlacedRows, parts: Leaf | None = None, shift: Spread | None = None
     ) -> None:
         self.inner, self.rows, self.shift = inner, rows, shift
         self.holder = rows.holder

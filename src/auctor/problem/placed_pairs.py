@@ -84,10 +84,7 @@ class PlacedPairs(PlacedLoss):
         own = Leaf(found.references, "slopes")
         mine = PerShard(np.split(rare, self._rare_ends))
         kept = self.holder.keep("joined", self.parts, own, mine)
-        known = {
-            "total": float(total + rare.sum()),
-            "size": float(size + np.abs(rare).sum()),
-        }
+        known = {"total": float(total + rare.sum()), "size": float(size + np.abs(rare).sum())}
         return float(value), Spread(self.holder, kept, known)
 
     def _curved(self, scores: Spread, target: Target) -> Curvature:

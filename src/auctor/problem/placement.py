@@ -11,6 +11,7 @@ and W shards:
   workers, each of which evaluates the pairs with its own rows of the other class;
 * a loss around a threshold (precision at k, break-even point): sums over the workers find the
   threshold, then every worker evaluates its part of the rows;
+* rows on a device: the whole loss, if the device has a form of it;
 * everything else: scores come to this process and their gradient goes back.
 
 All give the same numbers up to the rounding errors of sums.
@@ -20,11 +21,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.needs import Splits
-from auctor.core.protocols import Data, Loss
+from auctor.core.protocols import Data, Loss, Splits
 from auctor.core.types import FloatArray
 from auctor.data.placed import PlacedRows
 from auctor.data.sharded import Sharded
+from auctor.data.workers import Evaluating
 from auctor.problem.placed_loss import PlacedLoss
 from auctor.problem.placed_pairs import PlacedPairs
 from auctor.problem.placed_sum import PlacedSum
@@ -45,7 +46,10 @@ def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
     rows = data.rows if isinstance(data, PlacedRows) else data
     if not isinstance(rows, Sharded) or 2 * rows.n_rows < rows.workers.gather_below:
         return loss, rows
-    kind = KINDS.get(loss.splits)
+    if isinstance(rows.workers, Evaluating):
+        kind = rows.workers.kind(loss)
+    else:
+        kind = KINDS.get(loss.splits)
     if kind is None or not kind.pays(rows):
         return loss, rows
     found = kind(loss, data if isinstance(data, PlacedRows) else PlacedRows(rows))

@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from auctor.core.capabilities import SORTING
+from auctor.core.capabilities import SORTING, Evaluation
 from auctor.core.checks import check_vector
 from auctor.core.data_capabilities import ROWS, STORED
-from auctor.core.evaluation import Evaluation
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray, IntArray
@@ -21,9 +20,8 @@ from auctor.problem.hessian import Hessian, RowSampling
 from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
 from auctor.problem.needs import Need, Parts, provided
+from auctor.problem.objective import Point, objective_of
 from auctor.problem.placement import constant_scores, named, place, unplaced
-from auctor.problem.point import Point
-from auctor.problem.ratio import objective_of
 
 
 class Problem:
@@ -31,9 +29,6 @@ class Problem:
 
     Parameters
     ----------
-    loss : Loss
-    penalty : Penalty
-    data : Data
     fit_intercept : bool
         An intercept is never penalised. Shift-invariant losses, which do not change if a constant
         is added to all scores, have none.

@@ -7,11 +7,4 @@ from auctor.saved.describe import is_model
 from auctor.saved.predictors import read_classifier
 from auctor.saved.store import load, read_model, read_saved, save
 
-__all__ = [
-    "is_model",
-    "load",
-    "read_classifier",
-    "read_model",
-    "read_saved",
-    "save",
-]
+__all__ = ["is_model", "load", "read_classifier", "read_model", "read_saved", "save"]

@@ -14,11 +14,14 @@ LEARNERS = tuple(path.rpartition(".")[2] for path in LEARNER_PATHS.values())
 HIERARCHICAL = ("HierarchicalMultiLabel", "TopDownClassifier")
 #: Kernel machines.
 KERNEL = ("KernelClassifier", "KernelRegressor")
+#: Forecasters of load.
+FORECAST = ("LoadForecaster",)
 #: The module of every class that can be saved, by its name.
 CLASSES = {
     **dict.fromkeys(kinds(), "auctor"),
     **dict.fromkeys(KERNEL, "auctor.kernel"),
     **dict.fromkeys(HIERARCHICAL, "auctor.hierarchy"),
+    **dict.fromkeys(FORECAST, "auctor.forecast"),
     **{path.rpartition(".")[2]: path.rpartition(".")[0] for path in LEARNER_PATHS.values()},
 }
 

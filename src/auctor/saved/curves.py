@@ -6,6 +6,7 @@ import numpy as np
 
 from auctor.additive.bins import PairBins
 from auctor.additive.columns import ColumnBins, LevelBins
+from auctor.additive.means import MeanBins
 from auctor.additive.model import Curves
 from auctor.core.codec import floats
 from auctor.core.types import Array
@@ -45,17 +46,26 @@ def _check_column(column: ColumnBins) -> None:
     flat = column.flat or (0.0, 0.0)
     need(bool(np.isfinite(flat).all()) and flat[0] <= flat[1], "a range where the curve is flat")
     _check_shares(column.share, size)
+    if isinstance(column, MeanBins):
+        _check_labels(column)
+        floats(column.means, column.values.shape)
+        need(bool(np.isfinite(column.prior)), "a mean of all rows")
 
 
 def _check_levels(column: LevelBins) -> None:
     """Refuse the levels of a category that are inconsistent."""
-    values, labels = column.values, column.labels
     need(column.size <= MOST_CODES, "levels of codes")
-    floats(values, (column.size - 2,))
+    _check_labels(column)
+    _check_shares(column.share, column.size)
+
+
+def _check_labels(column: LevelBins | MeanBins) -> None:
+    """Refuse numbers of levels that do not rise, and labels that are not theirs."""
+    values, labels = column.values, column.labels
+    floats(values, (values.size,))
     need(bool((np.diff(values) > 0.0).all()), "rising levels")
     texts = labels is None or all(isinstance(one, str) for one in labels)
     need(texts and (labels is None or len(labels) == values.size), "a label for each level")
-    _check_shares(column.share, column.size)
 
 
 def _check_pair(pair: PairBins, columns: list[ColumnBins | LevelBins]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from auctor.saved.store import Content, of_pipeline, read_content
 from auctor.tables.schema import Schema
 
 #: Notes of a file that are shown.
-NOTES = ("command", "data", "test", "seconds", "interrupted", "warnings")
+NOTES = ("command", "chosen", "data", "test", "seconds", "interrupted", "warnings")
 
 
 @speaks_as("describe_file")
@@ -41,6 +42,8 @@ def describe_file(path: AnyPath, *, top: int) -> dict[str, Any]:
     found = {
         "file": str(path),
         "class": content.name,
+        "kind": getattr(model, "kind", None),
+        "candidates": {} if fitted is None or fitted.choice is None else fitted.choice.means,
         "version": content.meta["version"],
         "format": content.meta["format"],
         "metric": shown.get("metric", shown.get("loss", "auc")),
@@ -99,13 +102,17 @@ def _weights(
         if model.binary:  # the model's own signs are those of the second class
             positive = towards[model.positive]
             towards = [positive]
-    curved = isinstance(model, Curves)
+    curved, edits = isinstance(model, Curves), []
     if isinstance(model, Curves):  # importances of curves have no sign
         coef, towards = np.atleast_2d(model.bins.importances(model.coef)), [None]
         names = None if names is None else model.part_names(names)
+        own = model.part_names(model.feature_names)
+        terms = dict(zip(own, names or own, strict=True))
+        edits = [str(replace(one, term=terms.get(one.term, one.term))) for one in model.edits]
     return {
         "positive": positive,
         "curved": curved,
+        "edits": edits,
         "intercept": (sign * model.intercept).tolist(),
         "threshold": threshold,
         "n_features": int(coef.shape[1]),

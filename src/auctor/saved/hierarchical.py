@@ -49,9 +49,8 @@ class SavedHierarchy(SavedEstimator):
         objective = found.get("objective_")
         if not hasattr(models, "coef"):
             raise ParameterError(
-                "models of auctor for the labels",
-                got=f"{estimator.estimator!r} as estimator",
-                todo="Fit it without estimator.",
+                f"models of auctor for the labels; got {estimator.estimator!r} as estimator. Fit "
+                "it without estimator."
             )
         ridge = {}
         if "kernel_" in found:
@@ -76,8 +75,8 @@ class SavedHierarchy(SavedEstimator):
     def estimator(self) -> Any:
         """The fitted estimator, checked; imports scikit-learn."""
         from auctor.hierarchy.calibration import Calibration
+        from auctor.hierarchy.estimators.labels import Form
         from auctor.hierarchy.kernel_ridge import Kernel, KernelModels
-        from auctor.hierarchy.labels import Form
         from auctor.hierarchy.nodes import NodeModels
         from auctor.hierarchy.taxonomy import Taxonomy
 

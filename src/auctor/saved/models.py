@@ -91,7 +91,16 @@ def checked(fitted: AnyFitted) -> AnyFitted:
     floats(model.coef, (k, d))
     floats(model.intercept, (k,))
     model = replace(model, **shared)
+    if model.ranges is not None:
+        _, low, high = (floats(one, (d,)) for one in model.ranges)
+        need(bool((low <= high).all()), "ranges of its columns")
     check_names(model.feature_names, model.n_features)
+    if fitted.fold_scores is not None:
+        floats(fitted.fold_scores, (fitted.fold_scores.size,), finite=False)
+    if (choice := fitted.choice) is not None:
+        floats(choice.scores, (len(choice.names), choice.scores.shape[1]), finite=False)
+        need(whole(choice.chosen) < len(choice.names), "a kind of model that was chosen")
+        need(all(isinstance(name, str) for name in choice.names), "names of kinds of models")
     search, strength = fitted.search, fitted.strength
     need(search is not None or not isinstance(given, SearchParameters), "its search")
     if search is not None:
@@ -146,7 +155,7 @@ def check_table(table: TableParameters, schema: Any, n_features: int) -> None:
 
 def as_table(model: Any, table: TableParameters, schema: Any, *, named: bool) -> Any:
     """The `TableClassifier` around a model of encoded columns; imports scikit-learn."""
-    from auctor.linear.table import TableClassifier
+    from auctor.linear.estimators.table import TableClassifier
 
     found = TableClassifier(**parameter_values(table)).adopt(model, Schema.from_json(schema))
     if not named:

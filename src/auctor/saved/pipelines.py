@@ -18,7 +18,7 @@ class SavedStep:
 
 def stored(pipeline: Any) -> tuple[list[SavedStep], str]:
     """The steps before the last one, and the name of the last."""
-    from auctor.linear import steps
+    from auctor.linear.estimators import steps
 
     *before, (last, _) = pipeline.steps
     return [SavedStep(name, *steps.describe_step(name, step)) for name, step in before], last
@@ -26,7 +26,7 @@ def stored(pipeline: Any) -> tuple[list[SavedStep], str]:
 
 def made(saved: list[SavedStep], last: str, model: Any) -> Any:
     """The pipeline of some steps with a fitted model as its last step; imports scikit-learn."""
-    from auctor.linear import steps
+    from auctor.linear.estimators import steps
 
     before = [(one.name, steps.rebuild_step(one.kind, one.params, one.fitted)) for one in saved]
     return steps.pipeline([*before, (last, model)])

@@ -121,9 +121,8 @@ def _predictor(content: Content, path: AnyPath) -> Predictor:
         return replace(content.linear(), schema=content.schema)
     if content.name not in WRAPPED:
         raise DataError(
-            "a model that predicts one label or number for each row",
-            got=f"{content.name} in {path}",
-            todo="Use it in Python, with auctor.load.",
+            f"a model that predicts one label or number for each row; got {content.name} in "
+            f"{path}. Use it in Python, with auctor.load."
         )
     return WRAPPED[content.name](content.estimator(), content)
 
@@ -164,7 +163,7 @@ def read_classifier(path: AnyPath) -> SavedClassifier:
     content = read_content(path)
     model = _predictor(content, path)
     if not isinstance(model, LinearModel | WholeClassifier):
-        raise DataError("a classifier", got=f"{content.name} in {path}", todo="Use auctor predict.")
+        raise DataError(f"a classifier; got {content.name} in {path}. Use auctor predict.")
     return SavedClassifier(
         content.name, model, content.fitted, content.params, content.schema, content.notes
     )

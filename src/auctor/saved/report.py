@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from auctor import metrics
 from auctor.core.errors import DataError, Option, speaks_as
-from auctor.evaluate.describe import ReportContext, costs_of, describe, path_info
+from auctor.evaluate.describe import ReportContext, TrainRows, costs_of, describe, path_info
 from auctor.evaluate.info import DataInfo, MetricStep, ReportInfo
 from auctor.evaluate.scores import ScoredRows, own_score, schema_for, score_rows, seen_warning
 from auctor.evaluate.trained_metric import Rival
@@ -42,11 +42,7 @@ class LabelledRows(NamedTuple):
 
 @speaks_as("labelled_rows")
 def labelled_rows(
-    saved: SavedClassifier,
-    path: str,
-    reading: ReadOptions | None = None,
-    *,
-    seed: int = 0,
+    saved: SavedClassifier, path: str, reading: ReadOptions | None = None, *, seed: int = 0
 ) -> LabelledRows:
     """Read labelled rows and score them with a model of two classes.
 
@@ -150,10 +146,7 @@ def _warnings(
 ) -> list[str]:
     """Warnings of values that the model cannot use, and of rows of training."""
     count = rows.scored.codes.size
-    found = [
-        *lost_warnings(rows.table.lost, count),
-        seen_warning(saved.notes, rows.source, count),
-    ]
+    found = [*lost_warnings(rows.table.lost, count), seen_warning(saved.notes, rows.source, count)]
     return [warning.render(option=option) for warning in found if warning is not None]
 
 
@@ -166,9 +159,8 @@ def _linear(saved: SavedClassifier) -> LinearModel:
     """The linear or additive model of a file; refuses others."""
     if not isinstance(saved.model, LinearModel):
         raise DataError(
-            "a linear or additive model, whose weights or curves a report shows",
-            got=saved.name,
-            todo="Use auctor evaluate.",
+            "a linear or additive model, whose weights or curves a report shows; got "
+            f"{saved.name}. Use auctor evaluate."
         )
     return saved.model
 
@@ -178,7 +170,7 @@ def _check_two(saved: SavedClassifier) -> None:
     count = _linear(saved).classes.size
     if count != 2:
         raise DataError(
-            "a model of two classes", got=f"a model of {count} classes", todo="Use auctor evaluate."
+            f"a model of two classes; got a model of {count} classes. Use auctor evaluate."
         )
 
 
@@ -189,9 +181,8 @@ def _scored(saved: SavedClassifier, table: Table, seed: int) -> ScoredRows:
     codes = codes_of(table.labels, model.classes)
     if codes.min() == codes.max():
         raise DataError(
-            "rows of both classes to measure on",
-            got=f"only {model.classes.tolist()[codes[0]]!r}",
-            todo="Pass a file that has both.",
+            f"rows of both classes to measure on; got only {model.classes.tolist()[codes[0]]!r}. "
+            "Pass a file that has both."
         )
     return score_rows(model, table.matrix, codes, seed=seed)
 
@@ -201,7 +192,7 @@ def _from_notes(saved: SavedClassifier, command: str) -> ReportContext:
     notes, fitted = saved.notes, saved.fitted
     path = None
     if fitted is not None and fitted.search is not None:
-        path = path_info(fitted.search, saved.model.metric, _nonzeros(notes))
+        path = path_info(fitted.search, saved.model, _nonzeros(notes))
     steps = [
         MetricStep(*(_number(step, name) for name in MetricStep._fields))
         for step in _list(notes, "metric_steps")
@@ -216,21 +207,19 @@ def _from_notes(saved: SavedClassifier, command: str) -> ReportContext:
         name=saved.name if fitted is None else None,
         warnings=[text for text in _list(notes, "warnings") if isinstance(text, str)],
         command=_commands(notes, command),
+        chosen=notes["chosen"] if isinstance(notes.get("chosen"), str) else "",
     )
 
 
 def _with_train(
-    saved: SavedClassifier,
-    train: LabelledRows,
-    rows: LabelledRows,
-    told: ReportContext,
+    saved: SavedClassifier, train: LabelledRows, rows: LabelledRows, told: ReportContext
 ) -> ReportContext:
     """Add the metric on the training rows, and the baselines trained on them."""
     from auctor.contenders.baselines import baselines  # needs scikit-learn, which loads slowly
 
     scored = train.scored
     return told._replace(
-        train_auc=metrics.auc(scored.hit, scored.scores),
+        train_auc=metrics.auc(scored.hit, scored.scores, weight=scored.weight),
         train_score=own_score(saved.model, scored),
         rivals=baselines(
             _linear(saved),
@@ -240,6 +229,7 @@ def _with_train(
             rows.table.matrix,
             seed=rows.scored.seed,
         ),
+        train=TrainRows(train.table.matrix),
     )
 
 

@@ -21,7 +21,8 @@ from auctor.fit.result import FitResult
 from auctor.fit.train_model import kinds
 from auctor.linear.table_parameters import TableParameters
 from auctor.saved import models, pipelines
-from auctor.saved.classes import CLASSES, HIERARCHICAL, KERNEL, class_of
+from auctor.saved.classes import CLASSES, FORECAST, HIERARCHICAL, KERNEL, class_of
+from auctor.saved.forecast import SavedForecaster
 from auctor.saved.hierarchical import SavedHierarchy
 from auctor.saved.kernel import SavedKernel
 from auctor.saved.learners import SavedLearner
@@ -52,7 +53,6 @@ class Saved(NamedTuple):
 
     Parameters
     ----------
-    model : classifier, regressor, learner or pipeline
     schema : dict or None
         The schema of the table on which the model was trained: `auctor.tables.Schema.to_json`.
     notes : dict
@@ -70,9 +70,8 @@ class Saved(NamedTuple):
 def of_pipeline() -> DataError:
     """The error for a pipeline where a model of the columns of a file is needed."""
     return DataError(
-        "a model of the columns of a file",
-        got="a pipeline of scikit-learn",
-        todo="Use it in Python, with auctor.load.",
+        "a model of the columns of a file; got a pipeline of scikit-learn. Use it in Python, with "
+        "auctor.load."
     )
 
 
@@ -94,10 +93,10 @@ def save(
     model : classifier, regressor, learner or pipeline
         MetricClassifier, MetricClassifierCV, LinearRegressor, AdditiveClassifier,
         AdditiveRegressor, TableClassifier, KernelClassifier, KernelRegressor, TopDownClassifier,
-        HierarchicalMultiLabel, a learner of auctor.streaming, or a pipeline that ends in one of the
-        first three. Parameters must be plain values, arrays or losses, penalties and solvers of
-        auctor. The other steps of a pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler,
-        SimpleImputer and OneHotEncoder of scikit-learn, and "passthrough".
+        HierarchicalMultiLabel, LoadForecaster, a learner of auctor.streaming, or a pipeline that
+        ends in one of the first three. Parameters must be plain values, arrays or losses, penalties
+        and solvers of auctor. The other steps of a pipeline may be StandardScaler, MinMaxScaler,
+        MaxAbsScaler, SimpleImputer and OneHotEncoder of scikit-learn, and "passthrough".
     path : path
         Usually ending in ``.auctor``.
     schema : mapping, optional
@@ -144,7 +143,6 @@ def save_fitted(
     ----------
     fitted : Fitted
         Of `auctor.fit.train_model`.
-    path : path
     schema : Schema, optional
         How the columns of a table become those of the model.
     table : TableParameters, optional
@@ -246,10 +244,8 @@ class Content:
         A linear or additive model, or an estimator of another kind.
     table : TableParameters, optional
         Of the `TableClassifier` around the model; ``named`` says whether its columns had names.
-    named : bool
     steps : list of SavedStep, optional
         Of the pipeline that ends in the model, which is the step called ``last``.
-    last : str
     whole : estimator, optional
         The estimator of a `SavedEstimator` that is no learner; not in the file.
     meta : dict
@@ -277,20 +273,19 @@ class Content:
             return replace(cls.of(model[-1]), steps=steps, last=last)
         if name not in CLASSES or class_of(name) is not type(model):
             raise ParameterError(
-                f"one of {', '.join(CLASSES)}, a TableClassifier or a pipeline of such",
-                got=name,
-                todo="Pass one of these.",
+                f"one of {', '.join(CLASSES)}, a TableClassifier or a pipeline of such; got "
+                f"{name}. Pass one of these."
             )
-        if not any(hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_")):
-            raise ParameterError(
-                "a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
-            )
+        if not any(
+            hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_", "history_")
+        ):
+            raise ParameterError(f"a fitted model; got {name} that is not fitted. Call fit first.")
         if name in kinds():
             from auctor.linear.from_model import as_result
 
             return cls(model=models.stored(as_result(model)))
         saved: dict[str, Any] = dict.fromkeys(HIERARCHICAL, SavedHierarchy)
-        saved |= dict.fromkeys(KERNEL, SavedKernel)
+        saved |= dict.fromkeys(KERNEL, SavedKernel) | dict.fromkeys(FORECAST, SavedForecaster)
         return cls(model=saved.get(name, SavedLearner).of(model))
 
     @classmethod
@@ -378,9 +373,7 @@ class Content:
         """The model as arrays that predict; refuses pipelines, hierarchies and kernel machines."""
         if self.steps is not None:
             raise DataError(
-                "a model without steps of scikit-learn before it",
-                got="a pipeline",
-                todo="Use auctor.load.",
+                "a model without steps of scikit-learn before it; got a pipeline. Use auctor.load."
             )
         if isinstance(self.model, FitResult):
             model: LinearModel | RegressionModel = self.model.model
@@ -388,7 +381,7 @@ class Content:
         if isinstance(self.model, SavedLearner):
             return self.model.model()
         raise ParameterError(
-            "a linear or additive model", got=self.name, todo="Use it in Python, with auctor.load."
+            f"a linear or additive model; got {self.name}. Use it in Python, with auctor.load."
         )
 
 

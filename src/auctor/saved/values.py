@@ -11,7 +11,8 @@ import numpy as np
 from auctor import losses, penalties, solvers
 from auctor.additive.bins import Bins, PairBins
 from auctor.additive.columns import ColumnBins, LevelBins
-from auctor.additive.model import AdditiveModel, AdditiveRegressionModel
+from auctor.additive.means import MeanBins
+from auctor.additive.model import AdditiveModel, AdditiveRegressionModel, Edit
 from auctor.additive.parameters import AdditiveParameters, AdditiveRegressorParameters
 from auctor.core.codec import KINDS, Codec
 from auctor.core.result import Solution, Status, Trace
@@ -24,7 +25,8 @@ from auctor.fit.parameters import (
     RegressorParameters,
     SearchParameters,
 )
-from auctor.fit.result import FitResult, StrengthChoice
+from auctor.fit.reasons import ColumnRanges
+from auctor.fit.result import FitResult, ModelChoice, StrengthChoice
 from auctor.linear.table_parameters import TableParameters
 from auctor.penalties import Separable
 from auctor.tables.options import ReadOptions
@@ -38,10 +40,14 @@ MODELS = (
     Bins,
     ClassifierParameters,
     ColumnBins,
+    ColumnRanges,
+    Edit,
     FitResult,
     Isotonic,
     LevelBins,
     LinearModel,
+    MeanBins,
+    ModelChoice,
     PairBins,
     ReadOptions,
     RegressionModel,
@@ -58,14 +64,24 @@ _CLASSIFIER = ("schema", "metric", "surrogate", "average", "calibrators", "n_thr
 _REGRESSOR = ("schema", "loss", "n_threads")
 #: Fields that follow from the parameters, or that are of no use later.
 OMITTED = {
-    "additive.AdditiveModel": _CLASSIFIER,
-    "additive.AdditiveRegressionModel": _REGRESSOR,
+    "additive.AdditiveModel": (*_CLASSIFIER, "ranges"),
+    "additive.AdditiveRegressionModel": (*_REGRESSOR, "ranges"),
+    "additive.PairBins": ("signs",),
     "fit.FitResult": ("oof", "measured", "warnings", "interrupted"),
     "fit.LinearModel": _CLASSIFIER,
     "fit.RegressionModel": _REGRESSOR,
     "fit.StrengthChoice": ("complete",),
     "tables.ReadOptions": ("schema",),
     "saved.Content": ("whole", "meta"),
+    "forecast.ClusteredDays": ("cpu_seconds",),
+}
+#: Arguments that files of earlier versions do not have.
+LATER = {
+    "additive.AdditiveModel": ("edits",),
+    "additive.AdditiveRegressionModel": ("edits",),
+    "fit.FitResult": ("fold_scores", "choice"),
+    "fit.LinearModel": ("ranges",),
+    "fit.RegressionModel": ("ranges",),
 }
 
 
@@ -85,7 +101,7 @@ def parts() -> dict[str, type[Any]]:
 def hierarchy_parts() -> dict[str, type[Any]]:
     """The classes of decoders, taxonomies and forms of labels; needs scikit-learn."""
     from auctor.hierarchy.decoders import DECODERS
-    from auctor.hierarchy.labels import Form
+    from auctor.hierarchy.estimators.labels import Form
     from auctor.hierarchy.taxonomy import Taxonomy
 
     kinds = (Taxonomy, Form, *DECODERS.values())
@@ -93,11 +109,28 @@ def hierarchy_parts() -> dict[str, type[Any]]:
 
 
 @cache
+def forecast_parts() -> dict[str, type[Any]]:
+    """The classes of forecasts; needs scikit-learn."""
+    from auctor.forecast.clusters import Clusters
+    from auctor.forecast.days import Days
+    from auctor.forecast.embedding import Embedding
+    from auctor.forecast.estimators import day_models, other_models
+    from auctor.forecast.ridge import DayKernel, DayRidge
+    from auctor.forecast.tube import Tube
+
+    machines = (day_models.KernelDays, day_models.LandmarkDays, day_models.SvrDays)
+    others = (day_models.ClusteredDays, other_models.LinearDays, other_models.ModelOptions)
+    kinds = (Clusters, Days, Embedding, DayKernel, DayRidge, Tube, *machines, *others)
+    return {f"forecast.{kind.__name__}": kind for kind in kinds}
+
+
+@cache
 def model_parts() -> dict[str, type[Any]]:
     """All other classes, by room and name."""
-    from auctor.saved import hierarchical, kernel, learners, pipelines, store
+    from auctor.saved import forecast, hierarchical, kernel, learners, pipelines, store
 
     own = (
+        forecast.SavedForecaster,
         hierarchical.SavedHierarchy,
         kernel.CompressedRows,
         kernel.SavedKernel,
@@ -114,6 +147,8 @@ def known_parts(where: str) -> dict[str, type[Any]]:
     room = where.removeprefix("auctor.").partition(".")[0]
     if room == "hierarchy":
         return hierarchy_parts()
+    if room == "forecast":
+        return forecast_parts()
     return parts() if room in ("losses", "penalties", "solvers") else model_parts()
 
 
@@ -127,6 +162,7 @@ CODEC = Codec(
     omitted=OMITTED,
     attributes={Separable: _levels},
     growing=(LinearParameters, ReadOptions, TableParameters),
+    later=LATER,
 )
 
 

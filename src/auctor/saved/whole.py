@@ -22,9 +22,6 @@ class SavedEstimator:
     ----------
     name : str
         Of its class, see `auctor.saved.classes`.
-    params : dict
-    n_features : int
-    feature_names : tuple of str, optional
     """
 
     name: str

@@ -1,12 +1,17 @@
-"""Base class of solvers' states, and the protocol of a solver."""
+"""What solvers share: the protocol, the base of their states, penalties as arrays."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Self
 
+import numpy as np
+
+from auctor.core.capabilities import BLOCKS, SEPARABLE, TREE
+from auctor.core.types import BlockSpec, SeparableSpec, TreeSpec
 from auctor.minimise import Solver
-from auctor.problem import Point
+from auctor.problem import Point, Problem
 
 __all__ = ["STALL_STEPS", "Solver", "State"]
 
@@ -57,3 +62,22 @@ class State:
     def resumed(self, learned: object) -> Self:
         """The state at a new start with what an earlier solve has `learned`, after checks of it."""
         return self
+
+
+def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
+    """Penalty and bounds per column; with ``intercept``, an unpenalised last entry for it."""
+    spec = SEPARABLE.of(problem.penalty, problem.n_columns)
+    if not (intercept and problem.has_intercept):
+        return spec
+    ends = (0.0, 0.0, -math.inf, math.inf)  # l1, l2, lower and upper bound of the intercept
+    return SeparableSpec(*(np.append(part, end) for part, end in zip(spec, ends, strict=True)))
+
+
+def blocks_of(problem: Problem) -> BlockSpec:
+    """The groups of a problem's penalty."""
+    return BLOCKS.of(problem.penalty, problem.n_columns)
+
+
+def tree_of(problem: Problem) -> TreeSpec:
+    """The nested groups of a problem's penalty."""
+    return TREE.of(problem.penalty, problem.n_columns)

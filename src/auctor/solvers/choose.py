@@ -53,8 +53,6 @@ class Role(Flag):
 class Why(Enum):
     """Why a rule is there, if not because it is faster than the next rule that holds."""
 
-    #: It is exact after one step.
-    EXACT = "exact after one step"
     #: No other rule of its role holds for these problems.
     ONLY = "no other rule holds"
 
@@ -123,7 +121,6 @@ _USER_OR_SMOOTHING = _USER | Role.SMOOTHING
 #: The first rule that holds decides.
 RULES = (
     # Closed forms.
-    Rule("exact", why=Why.EXACT),
     Rule("gaussian_discriminant", covariances_fit, also=Need.DENSE | Need.ROWS),
     Rule(
         "gaussian_discriminant",
@@ -183,7 +180,6 @@ def choose(problem: Problem, *, role: Role = Role.GIVEN) -> Solver[Any]:
 
     Parameters
     ----------
-    problem : Problem
     role : Role
         Where the problem comes from: given by the user, or made by another solver.
 
@@ -194,14 +190,13 @@ def choose(problem: Problem, *, role: Role = Role.GIVEN) -> Solver[Any]:
     >>> from auctor.losses import PairwiseSquare
     >>> from auctor.penalties import L2
     >>> choose(Problem(PairwiseSquare(), L2(0.1), as_data(np.eye(2), [1, -1])))
-    Exact(direct=None)
+    Newton(forcing=0.1, max_cg=500)
     """
     rule = next(holding(problem, role), None)
     if rule is None:
         raise IncompatibleError(
-            f"a solver for {problem.described}",
-            got=_nearest(problem, role),
-            todo="Choose a smooth loss, or one with a smoothed form.",
+            f"a solver for {problem.described}; got {_nearest(problem, role)}. Choose a smooth "
+            "loss, or one with a smoothed form."
         )
     return rule.make()
 

@@ -83,7 +83,6 @@ class Memory:
     ----------
     size : int
         Largest number of pairs.
-    n_params : int
     theta : float > 0
         Scale before the first pair; afterwards ``t' diag(metric)^-1 t / s't`` of the latest pair,
         times the ``shrink`` it was added with.
@@ -97,12 +96,7 @@ class Memory:
     """
 
     def __init__(
-        self,
-        size: int,
-        n_params: int,
-        theta: float = 1.0,
-        *,
-        metric: FloatArray | None = None,
+        self, size: int, n_params: int, theta: float = 1.0, *, metric: FloatArray | None = None
     ) -> None:
         self.size, self.count, self._next = size, 0, 0
         self.metric = np.ones(n_params) if metric is None else metric
@@ -270,10 +264,8 @@ class Lbfgs:
         shape = (problem.n_params, problem.n_params)
         if self.metric is not None and self.metric.shape != shape:
             raise ParameterError(
-                f"{{option}} to be of shape {shape}",
-                got=self.metric.shape,
-                todo="Pass the upper Cholesky factor of such a matrix.",
-                option="metric",
+                f"`metric` to be of shape {shape}; got {self.metric.shape}. Pass the upper "
+                "Cholesky factor of such a matrix."
             )
         return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params))
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from auctor.core.needs import Splits
+from auctor.core.protocols import Splits
 from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
@@ -191,12 +191,7 @@ def exact(ray: Ray, curvature: float) -> Trial | None:
 
 
 def composite(
-    problem: Problem,
-    point: Point,
-    direction: FloatArray,
-    change: FloatArray,
-    *,
-    sigma: float,
+    problem: Problem, point: Point, direction: FloatArray, change: FloatArray, *, sigma: float
 ) -> Point | None:
     """First halving of a direction with sufficient decrease of loss plus penalty, or ``None``.
 

@@ -6,7 +6,7 @@ import math
 
 from auctor.core.capabilities import CENTRABLE, COMPILED
 from auctor.core.data_capabilities import GRAM, ROWS, RowAccess
-from auctor.core.needs import Coupling
+from auctor.core.protocols import Coupling
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS

@@ -77,12 +77,7 @@ def from_last_point(problem: Problem, solver: Solver[S], state: RelayState[Any])
 
 @dataclass(frozen=True)
 class After:
-    """Ends a stage after a number of steps.
-
-    Parameters
-    ----------
-    steps : int
-    """
+    """Ends a stage after a number of steps."""
 
     steps: int
 
@@ -97,7 +92,6 @@ class Stage(Generic[S]):
 
     Parameters
     ----------
-    solver : Solver, or a function of the problem that chooses one
     until : callable
         ``until(problem, state)`` with a `RelayState`; a stall of the solver, or a point that is
         not finite, ends its turn as well. The last stage ignores it.
@@ -113,10 +107,6 @@ class Stage(Generic[S]):
 
 class Relay:
     """Runs solvers one after the other, each from the last point of the one before.
-
-    Parameters
-    ----------
-    *stages : Stage
 
     Notes
     -----

@@ -28,9 +28,8 @@ def check_columns(frame: Any, wanted: Sequence[str]) -> None:
     missing = [one for one in wanted if one not in frame.columns]
     if missing:
         raise DataError(
-            "features and a label among the columns of the frame",
-            got=repr(missing[0]),
-            todo=f"Columns: {', '.join(frame.columns[:10])}.",
+            f"features and a label among the columns of the frame; got {missing[0]!r}. Columns: "
+            f"{', '.join(frame.columns[:10])}."
         )
 
 

@@ -38,7 +38,8 @@ from pyspark.ml.util import (
 )
 from pyspark.sql.functions import struct
 
-from auctor.linear.classifier import MetricClassifier
+from auctor.additive.estimators.classifier import AdditiveClassifier
+from auctor.linear.estimators.classifier import MetricClassifier
 from auctor.saved import load, save
 from auctor.spark.columns import feature_columns
 from auctor.spark.score import scorer
@@ -51,11 +52,7 @@ def _param(name: str, doc: str, convert: Any) -> Any:
 
 
 class _Columns(
-    HasFeaturesCol,
-    HasInputCols,
-    HasPredictionCol,
-    HasProbabilityCol,
-    HasRawPredictionCol,
+    HasFeaturesCol, HasInputCols, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol
 ):
     """Columns that are read and written."""
 
@@ -66,7 +63,7 @@ class _Columns(
         return found
 
 
-class SparkMetricClassifier(
+class _Trainer(
     Estimator,
     _Columns,
     HasLabelCol,
@@ -76,6 +73,30 @@ class SparkMetricClassifier(
     DefaultParamsReadable,
     DefaultParamsWritable,
 ):
+    """An estimator whose rows stay in the tasks of a barrier job."""
+
+    def _model(self) -> MetricClassifier:
+        """The estimator of auctor with the parameters."""
+        raise NotImplementedError
+
+    def _given(self, param: Any) -> Any:
+        return self.getOrDefault(param) if self.isDefined(param) else None
+
+    def _fit(self, dataset: Any) -> SparkMetricClassifierModel:
+        model = self._model()
+        model.check_parameters()
+        weight, missing = self._given(self.weightCol), isinstance(model, AdditiveClassifier)
+        data = from_spark(
+            dataset, self.features(), self.getLabelCol(), weight=weight, missing=missing
+        )
+        try:
+            model.fit(data)
+        finally:
+            cast(SparkWorkers, data.workers).close()
+        return cast(SparkMetricClassifierModel, self._copyValues(SparkMetricClassifierModel(model)))
+
+
+class SparkMetricClassifier(_Trainer):
     """`auctor.MetricClassifier` as an estimator of Spark ML, for `Pipeline` and `CrossValidator`.
 
     The rows stay in the tasks of one barrier job, whose number is at most that of the slots.
@@ -130,11 +151,8 @@ class SparkMetricClassifier(
         )  # fmt: skip
         self._set(**self._input_kwargs)
 
-    def _given(self, param: Any) -> Any:
-        return self.getOrDefault(param) if self.isDefined(param) else None
-
-    def _fit(self, dataset: Any) -> SparkMetricClassifierModel:
-        model = MetricClassifier(
+    def _model(self) -> MetricClassifier:
+        return MetricClassifier(
             self._given(self.metric),
             surrogate=self._given(self.surrogate),
             penalty=self._given(self.penalty),
@@ -144,14 +162,64 @@ class SparkMetricClassifier(
             tol=self.getTol(),
             max_iter=self.getMaxIter(),
         )
-        model.check_parameters()
-        weight = self._given(self.weightCol)
-        data = from_spark(dataset, self.features(), self.getLabelCol(), weight=weight)
-        try:
-            model.fit(data)
-        finally:
-            cast(SparkWorkers, data.workers).close()
-        return cast(SparkMetricClassifierModel, self._copyValues(SparkMetricClassifierModel(model)))
+
+
+class SparkAdditiveClassifier(_Trainer):
+    """`auctor.AdditiveClassifier`, curves with pairs, as an estimator of Spark ML.
+
+    Features may be null. The rows are coded once, one byte per entry, where they are.
+
+    Parameters
+    ----------
+    featuresCol, inputCols, labelCol, weightCol, predictionCol, rawPredictionCol, probabilityCol
+        As in `SparkMetricClassifier`.
+    metric : str
+    interactions : int
+        Number of pairs; by default three per column, if they help on held-out rows.
+    members : int
+    strength : float
+        By default chosen on held-out rows.
+    tol : float
+    maxIter : int
+    """
+
+    metric = _param("metric", "metric to train for", TypeConverters.toString)
+    interactions = _param("interactions", "number of pairs", TypeConverters.toInt)
+    members = _param("members", "models of which the mean is taken", TypeConverters.toInt)
+    strength = _param("strength", "multiplier of the penalty", TypeConverters.toFloat)
+
+    @keyword_only  # type: ignore[untyped-decorator]
+    def __init__(  # noqa: PLR0913 - pyspark reads keywords
+        self,
+        *,
+        featuresCol: str = "features",
+        inputCols: list[str] | None = None,
+        labelCol: str = "label",
+        weightCol: str | None = None,
+        predictionCol: str = "prediction",
+        rawPredictionCol: str = "rawPrediction",
+        probabilityCol: str = "probability",
+        metric: str = "auc",
+        interactions: int | None = None,
+        members: int = 8,
+        strength: float | None = None,
+        tol: float = 1e-4,
+        maxIter: int = 1000,
+    ) -> None:
+        super().__init__()
+        self._setDefault(metric="auc", members=8, tol=1e-4, maxIter=1000)
+        self._set(**self._input_kwargs)
+
+    def _model(self) -> MetricClassifier:
+        pairs, strength = self._given(self.interactions), self._given(self.strength)
+        return AdditiveClassifier(
+            self._given(self.metric),
+            interactions="auto" if pairs is None else pairs,
+            members=self._given(self.members),
+            strength="auto" if strength is None else strength,
+            tol=self.getTol(),
+            max_iter=self.getMaxIter(),
+        )
 
 
 class SparkMetricClassifierModel(Model, _Columns, MLReadable, MLWritable):

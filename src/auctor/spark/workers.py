@@ -130,9 +130,8 @@ class SparkWorkers:
         """The error for tasks that are lost for good; the job is ended."""
         self._release()
         return DataLost(
-            "tasks that answer",
-            got=what,
-            todo="Look at the log of the Spark job, and go on from the checkpoint.",
+            f"tasks that answer; got {what}. Look at the log of the Spark job, and go on from the "
+            "checkpoint."
         )
 
     def _release(self) -> None:
@@ -163,6 +162,7 @@ def from_spark(
     *,
     weight: str | None = None,
     n_tasks: int | None = None,
+    missing: bool = False,
 ) -> Sharded:
     """A data set of a PySpark DataFrame; the rows stay in the tasks of one barrier job.
 
@@ -180,6 +180,8 @@ def from_spark(
     weight : str, optional
     n_tasks : int, optional
         Tasks of the job; by default the partitions of the frame, at most the slots of the cluster.
+    missing : bool
+        Whether features may be null, as additive models allow.
     """
     require("pyspark", extra="spark")
     context = frame.sparkSession.sparkContext
@@ -187,10 +189,8 @@ def from_spark(
     wanted = frame.rdd.getNumPartitions() if n_tasks is None else n_tasks
     if n_tasks is not None and n_tasks > slots:
         raise DataError(
-            f"at most {slots} tasks, the slots of the cluster: all run at once",
-            got=n_tasks,
-            todo="Pass a smaller {option}, or start more executors.",
-            option="n_tasks",
+            f"at most {slots} tasks, the slots of the cluster: all run at once; got {n_tasks}. "
+            "Pass a smaller `n_tasks=`, or start more executors."
         )
     if not wanted:
         raise _no_rows()
@@ -199,10 +199,9 @@ def from_spark(
     held = sum(len(one.facts()) for one in _OPEN)
     if held + min(wanted, slots) > slots:
         raise DataError(
-            f"{min(wanted, slots)} free slots of the cluster's {slots}",
-            got=f"{held} that the tasks of other data sets hold",
-            todo="End those with data.workers.close(), or pass a smaller {option}.",
-            option="n_tasks",
+            f"{min(wanted, slots)} free slots of the cluster's {slots}; got {held} that the tasks "
+            "of other data sets hold. End those with data.workers.close(), or pass a smaller "
+            "`n_tasks=`."
         )
     count = min(wanted, slots)
     chosen = _selected(frame, features, label, weight, count)
@@ -227,13 +226,13 @@ def from_spark(
         greetings = [task.greeting for task in tasks]
         _check_versions(greetings)
         data = Sharded(workers, names=None if isinstance(features, str) else tuple(features))
-        check_entries(data)
+        if not missing:
+            check_entries(data)
         weights = data.target.weight
         if weights is not None and not np.isfinite(weights).all():
             raise DataError(
-                f"a weight in every row of {weight!r}",
-                got="nulls",
-                todo=f"Drop those rows: df.dropna(subset=[{weight!r}]).",
+                f"a weight in every row of {weight!r}; got nulls. Drop those rows: "
+                f"df.dropna(subset=[{weight!r}])."
             )
         return _labelled(data, np.concatenate([one.labels for one in greetings]), label)
     except BaseException:
@@ -284,9 +283,8 @@ def _labelled(data: Sharded, labels: Array, column: str) -> Sharded:
     missing = [one is None or one != one for one in labels.tolist()]
     if any(missing):
         raise DataError(
-            f"a label in every row of {column!r}",
-            got=f"{sum(missing)} missing",
-            todo=f"Drop those rows: df.dropna(subset=[{column!r}]).",
+            f"a label in every row of {column!r}; got {sum(missing)} missing. Drop those rows: "
+            f"df.dropna(subset=[{column!r}])."
         )
     classes, codes = np.unique(labels, return_inverse=True)
     weight = data.target.weight
@@ -296,14 +294,13 @@ def _labelled(data: Sharded, labels: Array, column: str) -> Sharded:
     if labels.dtype.kind in "biuf":
         return data.labelled(Target(labels.astype(np.float64), weight), None)
     raise DataError(
-        f"two labels, or numbers, in {column!r}",
-        got=f"{classes.size} labels such as {classes[0]!r}",
-        todo="Use StringIndexer for more labels of text.",
+        f"two labels, or numbers, in {column!r}; got {classes.size} labels such as {classes[0]!r}. "
+        "Use StringIndexer for more labels of text."
     )
 
 
 def _no_rows() -> DataError:
-    return DataError("rows", got="an empty frame", todo="Check its filters.")
+    return DataError("rows; got an empty frame. Check its filters.")
 
 
 def _check_versions(greetings: Sequence[Greeting]) -> None:
@@ -312,7 +309,6 @@ def _check_versions(greetings: Sequence[Greeting]) -> None:
     other = {one.version for one in greetings} - {__version__}
     if other:
         raise DataError(
-            f"auctor {__version__} on every executor, as it is here",
-            got=other.pop(),
-            todo="Install one version on all machines.",
+            f"auctor {__version__} on every executor, as it is here; got {other.pop()}. Install "
+            "one version on all machines."
         )

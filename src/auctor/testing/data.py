@@ -65,11 +65,7 @@ class DataSuite(Suite):
     """
 
     def __init__(
-        self,
-        build: Build,
-        *,
-        shape: tuple[int, int] = (37, 9),
-        big: tuple[int, int] = (9000, 100),
+        self, build: Build, *, shape: tuple[int, int] = (37, 9), big: tuple[int, int] = (9000, 100)
     ) -> None:
         self.build, self.big = build, big
         self.X, self.target = example_matrix(*shape), example_target(shape[0])

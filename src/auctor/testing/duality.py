@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from auctor.core.needs import Coupling
-from auctor.core.protocols import Loss
+from auctor.core.protocols import Coupling, Loss
 from auctor.core.types import FloatArray, Target
 from auctor.testing.cases import N_ROWS, Case, generic_cases, kinked_scores
 from auctor.testing.suite import Suite, expect, expect_close, when
@@ -24,7 +23,6 @@ class DualitySuite(Suite):
 
     Parameters
     ----------
-    loss : Loss
     seed : int
         Seed of the random scores and targets.
     """
@@ -145,8 +143,7 @@ class DualitySuite(Suite):
                     expect(error <= width + slack, f"smoothed({width}) is off by {error:.3g}")
 
     @when(
-        lambda suite: suite.loss.smoothed(1.0) is not None and _has_conjugate(suite),
-        evaluates=True,
+        lambda suite: suite.loss.smoothed(1.0) is not None and _has_conjugate(suite), evaluates=True
     )
     def check_smoothed_gradient_is_dual(self) -> None:
         """The gradient of the smoothed loss is a feasible dual point of the exact loss."""

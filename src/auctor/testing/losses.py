@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.capabilities import CURVED
 from auctor.core.curvature import Curvature
 from auctor.core.errors import AuctorError
-from auctor.core.needs import Coupling, Splits
+from auctor.core.protocols import Coupling, Splits
 from auctor.core.rng import systematic
 from auctor.core.shift import ShiftedScores, shifts_of
 from auctor.core.types import FloatArray, IntArray, Target

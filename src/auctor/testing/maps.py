@@ -17,10 +17,6 @@ CLOSE = 1e-6
 class MapSuite(Suite):
     """Tests of the `ScoreMap` protocol.
 
-    Parameters
-    ----------
-    score_map : ScoreMap
-
     Examples
     --------
     >>> import numpy as np

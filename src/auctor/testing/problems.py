@@ -176,14 +176,7 @@ def _smooth_references() -> Iterator[Reference]:
             True,
             by_pair(*huber_hinge(0.5)),
         ),
-        (
-            "box",
-            Logistic(),
-            Sum(L2(0.02), Box(-0.3, 0.4)),
-            labels,
-            True,
-            PLAIN_LOGISTIC,
-        ),
+        ("box", Logistic(), Sum(L2(0.02), Box(-0.3, 0.4)), labels, True, PLAIN_LOGISTIC),
     ]
     # A shift-invariant loss has no intercept to find, even with ``fit_intercept``.
     for name, loss, penalty, target, fit_intercept, plain in rows:

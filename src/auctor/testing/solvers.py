@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from auctor.core.capability import Capability
+from auctor.core.capabilities import Capability, Evaluation
 from auctor.core.errors import IncompatibleError
-from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Coupling
-from auctor.core.protocols import Loss
+from auctor.core.protocols import Coupling, Loss
 from auctor.core.result import Solution, Status, Step
 from auctor.core.types import FloatArray, Target
 from auctor.minimise import Solver, minimise
@@ -34,7 +32,6 @@ class SolverSuite(Suite):
 
     Parameters
     ----------
-    solver : Solver
     problems : sequence of Reference, optional
         Problems with a known optimum; the built-in list by default. Those that do not provide what
         the solver ``needs`` must be refused.
@@ -291,13 +288,7 @@ def _bounded(problem: Problem) -> bool:
 
 
 class NanBeyond:
-    """A loss that is NaN if any score is larger than ``reach``, and equals ``loss`` otherwise.
-
-    Parameters
-    ----------
-    loss : Loss
-    reach : float
-    """
+    """A loss that is NaN if any score is larger than ``reach``, and equals ``loss`` otherwise."""
 
     coupling: ClassVar[Coupling]  # from the wrapped loss, as all attributes not defined here
 

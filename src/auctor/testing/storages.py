@@ -46,7 +46,6 @@ class TwoProducts:
     Parameters
     ----------
     X : (n, d) array
-    target : Target
 
     Examples
     --------

@@ -89,10 +89,8 @@ def choose(
     held = as_rng(random_state).random(entries.nnz) < share
     if not ranks or held.all() or not held.any():
         raise ParameterError(
-            "ranks to try, and entries both to fit and to hold out",
-            got=f"{len(ranks)} ranks, {int(held.sum())} of {entries.nnz} entries held out",
-            todo="Change {option} or {option2}.",
-            option=("ranks", "share"),
+            f"ranks to try, and entries both to fit and to hold out; got {len(ranks)} ranks, "
+            f"{int(held.sum())} of {entries.nnz} entries held out. Change `ranks=` or `share=`."
         )
     rows, columns = entries.coords
     seen = join_entries(entries.data[~held], rows[~held], columns[~held], entries.shape)

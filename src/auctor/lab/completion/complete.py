@@ -17,6 +17,7 @@ from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_matrix
+from auctor.data.coerce import LARGEST
 from auctor.data.matrices import dense_array, join_compressed, join_entries
 from auctor.data.sparse import unsigned
 from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, run_tasks
@@ -122,7 +123,6 @@ def complete(
         Exact ridge regressions of each factor on the other in turn, or L-BFGS on both together.
     tol : float
         Relative change of the objective at which to stop.
-    max_iter : int
     n_starts : int
         Number of starts: first the singular vectors of the matrix with zeros for entries that are
         not observed, improved at a higher rank and strength; then these themselves; then random
@@ -188,10 +188,8 @@ def check_rank(rank: int, shape: tuple[int, int]) -> None:
     """Raise `ParameterError` for a rank that no matrix of a shape has."""
     if check_int("rank", rank, low=1) > min(shape):
         raise ParameterError(
-            f"{{option}} of at most {min(shape)} for a matrix of {shape[0]} x {shape[1]}",
-            got=rank,
-            todo="Pass a smaller one.",
-            option="rank",
+            f"`rank` of at most {min(shape)} for a matrix of {shape[0]} x {shape[1]}; got {rank}. "
+            "Pass a smaller one."
         )
 
 
@@ -207,11 +205,7 @@ class _Run(NamedTuple):
 
 
 def _starts(
-    fit: CompletionObjective,
-    rank: int,
-    count: int,
-    rng: np.random.Generator,
-    n_threads: int | None,
+    fit: CompletionObjective, rank: int, count: int, rng: np.random.Generator, n_threads: int | None
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Starting factors: two from singular vectors, the others random."""
     n, m = fit.entries.shape
@@ -367,7 +361,7 @@ def read_observed(observed: Any) -> Any:
     if isinstance(observed, np.ndarray):
         known = np.isfinite(observed) if observed.ndim == 2 else np.zeros((0, 0), dtype=bool)
         if np.isinf(observed).any():
-            raise DataError("finite entries", got="infinity", todo="Drop them.")
+            raise DataError("finite entries; got infinity. Drop them.")
         rows, columns = np.nonzero(known)
         values: Array = np.asarray(observed[known], dtype=np.float64)
         entries = join_entries(values, rows, columns, known.shape)
@@ -375,8 +369,10 @@ def read_observed(observed: Any) -> Any:
         entries = as_matrix(observed).tocsr().astype(np.float64)
     if not entries.nnz:
         raise DataError(
-            "observed entries",
-            got="none",
-            todo="Pass a sparse matrix that stores them, or an array with NaN elsewhere.",
+            "observed entries; got none. Pass a sparse matrix that stores them, or an array with "
+            "NaN elsewhere."
         )
+    extreme = float(np.abs(entries.data).max())
+    if extreme > LARGEST:
+        raise DataError(f"entries below {LARGEST:g} in size; got {extreme:g}. Divide all of them.")
     return entries

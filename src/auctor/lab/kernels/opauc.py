@@ -52,12 +52,7 @@ def observe(
 
 @fast_kernel
 def pair_slope(
-    x: FloatArray,
-    sign: float,
-    ridge: float,
-    w: FloatArray,
-    mean: FloatArray,
-    slope: FloatArray,
+    x: FloatArray, sign: float, ridge: float, w: FloatArray, mean: FloatArray, slope: FloatArray
 ) -> float:
     """Set ``slope`` to ``ridge w + (u.w - sign) u`` with u = x - mean; returns ``u.u``."""
     d = x.shape[0]

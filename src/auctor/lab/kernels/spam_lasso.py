@@ -272,12 +272,7 @@ def sweep(
 
 @kernel
 def process_bucket(
-    bucket: int,
-    table: FloatArray,
-    s: FloatArray,
-    heads: IntArray,
-    links: IntArray,
-    l1: FloatArray,
+    bucket: int, table: FloatArray, s: FloatArray, heads: IntArray, links: IntArray, l1: FloatArray
 ) -> None:
     """Set those columns of a bucket to zero whose threshold is reached; keep the others."""
     shrunk, after = s[Lazy.SHRUNK], heads[bucket]

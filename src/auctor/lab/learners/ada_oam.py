@@ -11,7 +11,7 @@ from auctor.core.checks import check_real
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.lab.kernels.opauc import ada_oam_rows
 from auctor.lab.learners.opauc import AXES
-from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 from auctor.streaming.moments import midpoint
 
 

@@ -12,7 +12,7 @@ from auctor.core.checks import check_int, check_real
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.lab.kernels import saddle as kernels
 from auctor.lab.kernels.saddle import Saddle
-from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 
 
 @dataclass(eq=False, repr=False)

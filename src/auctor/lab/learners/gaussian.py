@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from auctor.core.checks import check_real
 from auctor.core.types import FloatArray
-from auctor.streaming.estimator import State
+from auctor.streaming.estimators.online import State
 from auctor.streaming.moments import MomentClassifier, RunningMoments, ridge_solution
 
 

@@ -12,7 +12,7 @@ from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.descent.coordinate import descend_matrix
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.lab.kernels.reservoir import draw_pairs
-from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 from auctor.streaming.state import all_between, require_that
 
 #: Axes of the arrays of the state that have one entry per column.

@@ -12,7 +12,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.lab.kernels import aggressive as kernels
 from auctor.lab.kernels.aggressive import Margin
-from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 from auctor.streaming.state import MOST_ROWS, all_between, require_that
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.checks import check_int, check_real
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.lab.kernels.opauc import opauc_rows, sketched_opauc_rows
-from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 from auctor.streaming.moments import midpoint
 
 #: Axes of the arrays of the states of `Opauc` and `AdaOam` that have one entry per column.

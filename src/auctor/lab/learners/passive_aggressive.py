@@ -12,7 +12,7 @@ from auctor.core.types import CompressedColumns, FloatArray
 from auctor.lab.kernels import aggressive as kernels
 from auctor.lab.kernels.aggressive import Margin
 from auctor.lab.learners.oam import last_or_average
-from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 
 
 @dataclass(eq=False, repr=False)

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real, check_vector
-from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
+from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.types import Array, CompressedColumns, FloatArray, SeparableSpec
 from auctor.fit.registry import resolve_penalty
 from auctor.lab.kernels import spam as kernels
 from auctor.lab.kernels.buckets import BUCKETS
 from auctor.lab.kernels.spam import Lazy, StepRule
 from auctor.lab.kernels.spam_lasso import spam_lasso
-from auctor.streaming.estimator import OnlineClassifier, State, pad_columns
+from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 from auctor.streaming.state import all_between, require_that
 
 #: Codes of the step-size rules in the kernels.
@@ -126,10 +126,8 @@ class Spam(OnlineClassifier):
             given = self._checked_means(d)
         elif given is None and self.means == "data":
             raise ParameterError(
-                "all rows at once for {option}",
-                got="a first partial_fit",
-                todo="Call fit, or use {option2}.",
-                option=(Option("means", "data"), Option("means", "running")),
+                "all rows at once for `means='data'`; got a first partial_fit. Call fit, or use "
+                "`means='running'`."
             )
         if given is not None:
             scalars, (prior, negative, positive) = state["scalars"], given
@@ -146,10 +144,8 @@ class Spam(OnlineClassifier):
             prior, negative, positive = self.means
         except (TypeError, ValueError) as error:
             raise ParameterError(
-                "{option} to be 'running', 'data' or (prior, negative mean, positive mean)",
-                got=repr(self.means),
-                todo="Pass one of these.",
-                option="means",
+                "`means` to be 'running', 'data' or (prior, negative mean, positive mean); got "
+                f"{self.means!r}. Pass one of these."
             ) from error
         check_real("prior", prior, low=0.0, high=1.0, open_low=True, open_high=True)
         return (
@@ -171,9 +167,8 @@ class Spam(OnlineClassifier):
             spec = penalty.separable(d)
         if spec is None:
             raise IncompatibleError(
-                "a penalty that separates over columns",
-                got=type(penalty).__name__,
-                todo="Use l1, l2, elastic_net or a box.",
+                f"a penalty that separates over columns; got {type(penalty).__name__}. Use l1, l2, "
+                "elastic_net or a box."
             )
         return spec
 

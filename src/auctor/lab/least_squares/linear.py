@@ -50,9 +50,8 @@ def solve_qr(A: Any, b: Any) -> FloatArray:
     rank = int(np.count_nonzero(pivots > max(n, d) * RANK_SHARE * pivots.max(initial=0.0)))
     if rank < d:
         raise DataError(
-            "independent columns",
-            got=f"rank {rank} of {d} columns",
-            todo="Call solve_svd, which gives the shortest of the solutions.",
+            f"independent columns; got rank {rank} of {d} columns. Call solve_svd, which gives the "
+            "shortest of the solutions."
         )
     x = np.empty(d)
     x[order] = solve_triangular(R, Q.T @ right, check_finite=False)
@@ -86,9 +85,8 @@ def min_norm(A: Any, b: Any) -> FloatArray:
     rank = int(np.count_nonzero(pivots > max(n, d) * RANK_SHARE * pivots.max(initial=0.0)))
     if rank < n:
         raise DataError(
-            "independent rows",
-            got=f"rank {rank} of {n} rows",
-            todo="Call solve_svd, which works for any rank.",
+            f"independent rows; got rank {rank} of {n} rows. Call solve_svd, which works for any "
+            "rank."
         )
     x: FloatArray = Q @ solve_triangular(R, right[order], trans="T", check_finite=False)
     return x
@@ -221,12 +219,9 @@ def _read(A: Any, b: Any) -> tuple[FloatArray, FloatArray]:
     matrix = np.asarray(A, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0:
         raise DataError(
-            "a matrix with rows and columns",
-            got=f"shape {matrix.shape}",
-            todo="Pass an array of two dimensions.",
+            f"a matrix with rows and columns; got shape {matrix.shape}. Pass an array of two "
+            "dimensions."
         )
     if not np.isfinite(matrix).all():
-        raise DataError(
-            "{option} to be finite", got="NaN or infinity", todo="Drop such rows.", option="A"
-        )
+        raise DataError("`A` to be finite; got NaN or infinity. Drop such rows.")
     return matrix, check_vector("b", b, size=matrix.shape[0])

@@ -74,9 +74,7 @@ class LineSearch(ABC):
         """Empty state; an error if there are bounds, which a line search would not respect."""
         if values.function.bounded:
             raise ParameterError(
-                "unknowns without bounds",
-                got="bounds",
-                todo="Use LevenbergMarquardt, which respects them.",
+                "unknowns without bounds; got bounds. Use LevenbergMarquardt, which respects them."
             )
         return MethodState()
 

@@ -118,12 +118,7 @@ class PoissonNetwork:
         """Factors of N, N_x, N_y and N_xx + N_yy in the residuals, at the grid."""
         x, y = self.grid
         hx, hy = x * (1.0 - x), y * (1.0 - y)
-        return (
-            -2.0 * (hx + hy),
-            2.0 * (1.0 - 2.0 * x) * hy,
-            2.0 * hx * (1.0 - 2.0 * y),
-            hx * hy,
-        )
+        return (-2.0 * (hx + hy), 2.0 * (1.0 - 2.0 * x) * hy, 2.0 * hx * (1.0 - 2.0 * y), hx * hy)
 
     @speaks_for_itself
     def unpack(self, w: FloatArray) -> NetworkWeights:

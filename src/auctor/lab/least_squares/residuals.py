@@ -65,15 +65,13 @@ class Residuals:
         J = np.ascontiguousarray(self._jacobian(x), dtype=np.float64)
         if J.shape != (self.size, x.size):
             raise DataError(
-                f"a Jacobian of shape ({self.size}, {x.size})",
-                got=f"shape {J.shape}",
-                todo="Return one row per residual and one column per unknown.",
+                f"a Jacobian of shape ({self.size}, {x.size}); got shape {J.shape}. Return one row "
+                "per residual and one column per unknown."
             )
         if not np.isfinite(J).all():
             raise DataError(
-                "a finite Jacobian",
-                got="NaN or infinity",
-                todo="Add bounds that exclude points without derivatives.",
+                "a finite Jacobian; got NaN or infinity. Add bounds that exclude points without "
+                "derivatives."
             )
         return J
 

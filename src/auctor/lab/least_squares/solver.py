@@ -128,7 +128,7 @@ def solve(
     function = Residuals(residuals, jacobian, *box)
     values = function.at(start)
     if not np.isfinite(values.value):
-        raise DataError("finite residuals at x0", got="NaN or infinity", todo="Pass another x0.")
+        raise DataError("finite residuals at x0; got NaN or infinity. Pass another x0.")
     maker = LevenbergMarquardt() if method is None else method
     state, trace, status = maker.init(values), [values.value], FitStatus.MAX_ITER
     # Test the gradient before each step; the last round only tests.
@@ -163,16 +163,13 @@ def _bounds(start: FloatArray, lower: Any, upper: Any) -> tuple[FloatArray, Floa
     if not (low <= high).all():
         j = int(np.argmax(~(low <= high)))
         raise DataError(
-            "{option} <= {option2}",
-            got=f"{low[j]:g} and {high[j]:g} for unknown {j}",
-            todo="Swap or widen these bounds.",
-            option=("lower", "upper"),
+            f"`lower` <= `upper`; got {low[j]:g} and {high[j]:g} for unknown {j}. Swap or widen "
+            "these bounds."
         )
     if ((start < low) | (start > high)).any():
         j = int(np.argmax((start < low) | (start > high)))
         raise DataError(
-            "a start inside the bounds",
-            got=f"x0[{j}] = {start[j]:g} outside [{low[j]:g}, {high[j]:g}]",
-            todo="Move x0 inside, or widen the bounds.",
+            f"a start inside the bounds; got x0[{j}] = {start[j]:g} outside [{low[j]:g}, "
+            f"{high[j]:g}]. Move x0 inside, or widen the bounds."
         )
     return low, high

@@ -5,11 +5,4 @@ from auctor.lab.maps.kinds import CallableMap, LinearMap
 from auctor.lab.maps.mlp import Mlp
 from auctor.lab.maps.problem import MapProblem
 
-__all__ = [
-    "CallableMap",
-    "LinearMap",
-    "MapProblem",
-    "Mlp",
-    "ScoreMap",
-    "Tangent",
-]
+__all__ = ["CallableMap", "LinearMap", "MapProblem", "Mlp", "ScoreMap", "Tangent"]

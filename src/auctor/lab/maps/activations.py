@@ -17,8 +17,6 @@ class Activation(NamedTuple):
 
     Parameters
     ----------
-    name : str
-    value : callable
     first, second, third : callable
         Derivatives as functions of ``value(z)``, which avoids overflow and repeated work.
     """

@@ -34,12 +34,7 @@ class LinearTangent(ProductTangent):
 
 
 class LinearMap:
-    """Linear data as a score map: the Jacobian is the same everywhere.
-
-    Parameters
-    ----------
-    data : Data
-    """
+    """Linear data as a score map: the Jacobian is the same everywhere."""
 
     def __init__(self, data: Data) -> None:
         self.data, self.target = data, data.target
@@ -147,8 +142,8 @@ class CallableMap:
         shapes = ((self.n_rows,), (self.n_rows, self.n_params))
         if (value.shape, jacobian.shape) != shapes:
             raise DataError(
-                f"scores and Jacobian of shapes {shapes[0]} and {shapes[1]}",
-                got=f"{value.shape} and {jacobian.shape}",
-                todo="Return one row for each target and one column for each parameter.",
+                f"scores and Jacobian of shapes {shapes[0]} and {shapes[1]}; got {value.shape} and "
+                f"{jacobian.shape}. Return one row for each target and one column for each "
+                "parameter."
             )
         return MatrixTangent(value, jacobian, self.target)

@@ -32,11 +32,8 @@ class MapProblem(Problem):
 
     Parameters
     ----------
-    loss : Loss
     penalty : Penalty
         Penalty of all parameters of the map, including offsets.
-    score_map : ScoreMap
-    fit_intercept : bool
     seed : int
         Seed of the starting point.
     start : array, optional

@@ -87,10 +87,8 @@ def by_chunks(
         keep[new] = True
         kept = _both_classes(np.flatnonzero(keep), kept, labels)
     raise DataError(
-        "a margin without violated rows",
-        got=f"violated rows after {MOST_ROUNDS} rounds",
-        todo="Increase {option}.",
-        option="tol",
+        f"a margin without violated rows; got violated rows after {MOST_ROUNDS} rounds. Increase "
+        "`tol=`."
     )
 
 

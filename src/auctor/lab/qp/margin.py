@@ -225,25 +225,20 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
     labels = _labels(y, matrix.shape[0])
     if matrix.shape != (labels.size, labels.size):
         raise DataError(
-            "a square K with a row per label",
-            got=f"shape {matrix.shape}",
-            todo="Pass the kernel of the training rows with themselves.",
+            f"a square K with a row per label; got shape {matrix.shape}. Pass the kernel of the "
+            "training rows with themselves."
         )
     costs = C if np.ndim(C) else np.full(labels.size, C, dtype=np.float64)
     caps = np.asarray(costs, dtype=np.float64)
     if caps.shape != labels.shape:
         raise ParameterError(
-            "{option} to be a number, or one for every row",
-            got=f"shape {caps.shape} for {labels.size} rows",
-            todo="Pass as many as labels.",
-            option="C",
+            f"`C` to be a number, or one for every row; got shape {caps.shape} for {labels.size} "
+            "rows. Pass as many as labels."
         )
     if not (np.isfinite(caps) & (caps > 0.0)).all():
         raise ParameterError(
-            "{option} finite and above 0",
-            got=f"{caps[~(np.isfinite(caps) & (caps > 0.0))][0]:g}",
-            todo="Drop rows that should not count.",
-            option="C",
+            f"`C` finite and above 0; got {caps[~(np.isfinite(caps) & (caps > 0.0))][0]:g}. Drop "
+            "rows that should not count."
         )
     check_kernel_matrix(matrix)
     return _solve_dual(matrix, labels, caps)
@@ -306,9 +301,9 @@ def _ridge(d: int, others: int) -> FloatArray:
 def _inseparable(distance: float) -> DataError:
     """The error for classes whose convex hulls meet."""
     return DataError(
-        "classes that a hyperplane separates",
-        got=f"weighted means of both classes that coincide (they differ by {distance:.1g})",
-        todo="Use soft_margin, or features in which the classes separate.",
+        "classes that a hyperplane separates; got weighted means of both classes that coincide "
+        f"(they differ by {distance:.1g}). Use soft_margin, or features in which the classes "
+        "separate."
     )
 
 
@@ -323,8 +318,7 @@ def _labels(y: Any, n: int) -> FloatArray:
     labels = check_vector("y", y, size=n)
     if not (np.abs(labels) == 1.0).all() or np.abs(labels.sum()) == n:
         raise DataError(
-            "labels -1 and +1, both of them",
-            got=np.unique(labels)[:4].tolist(),
-            todo="Encode the two classes as -1 and +1.",
+            f"labels -1 and +1, both of them; got {np.unique(labels)[:4].tolist()}. Encode the two "
+            "classes as -1 and +1."
         )
     return labels

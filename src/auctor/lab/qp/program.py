@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpocon, dpotrf
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from auctor.core.checks import check_matrix, check_vector
 from auctor.core.errors import DataError, speaks_as, speaks_for_itself
@@ -67,7 +66,7 @@ class QuadraticProgram:
         self.c = check_vector("c", c)
         d = self.c.size
         self.G = check_matrix("G", G, rows=d, columns=d)
-        self.units = _units(np.diag(self.G))
+        self.units = _units(self.G.diagonal())
         self._factor = _convex_factor(self.G, self.scaled)
         self.A, self.b = _side("A", A, "b", b, d)
         self.E, self.e = _side("E", E, "e", e, d)
@@ -78,10 +77,8 @@ class QuadraticProgram:
         if (self.lower > self.upper).any():
             j = int(np.argmax(self.lower - self.upper))
             raise DataError(
-                "{option} <= {option2}",
-                got=f"{self.lower[j]:g} > {self.upper[j]:g} for variable {j}",
-                todo="Swap or widen these bounds.",
-                option=("lower", "upper"),
+                f"`lower` <= `upper`; got {self.lower[j]:g} > {self.upper[j]:g} for variable {j}. "
+                "Swap or widen these bounds."
             )
 
     @property
@@ -124,9 +121,9 @@ class QuadraticProgram:
     @cached_property
     def lowest(self) -> FloatArray:
         """Minimiser without constraints if G is positive definite, otherwise zero."""
-        if self._factor is None:
+        if self._factor is None or not self.size:
             return np.zeros(self.size)
-        step = cho_solve((self._factor, True), -self.c * self.units, check_finite=False)
+        step, _ = dpotrs(self._factor, -self.c * self.units, lower=1)
         lowest: FloatArray = self.units * step
         return lowest
 
@@ -170,7 +167,6 @@ def kkt_residual(program: QuadraticProgram, x: Any, multipliers: Any) -> KktResi
 
     Parameters
     ----------
-    program : QuadraticProgram
     x : (d,) array
     multipliers : (m,) array
         One for each of ``program.rows``.
@@ -224,7 +220,7 @@ def _bound(name: str, value: Any, d: int, none: float) -> FloatArray:
         return np.full(d, none)
     bound = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (d,)))
     if np.isnan(bound).any() or (bound == -none).any():
-        raise DataError(f"{name} bounds that can be met", got="NaN or infinity", todo="Drop them.")
+        raise DataError(f"{name} bounds that can be met; got NaN or infinity. Drop them.")
     return bound
 
 
@@ -252,9 +248,8 @@ def _convex_factor(G: FloatArray, scaled: FloatArray) -> FloatArray | None:
     """
     if np.abs(G - G.T).max(initial=0.0) > ASYMMETRY * np.abs(G).max(initial=0.0):
         raise DataError(
-            "a symmetric G",
-            got=f"a difference of {np.abs(G - G.T).max():g} from its transpose",
-            todo="Pass (G + G.T) / 2.",
+            f"a symmetric G; got a difference of {np.abs(G - G.T).max():g} from its transpose. "
+            "Pass (G + G.T) / 2."
         )
     if not G.size:
         return G
@@ -263,11 +258,10 @@ def _convex_factor(G: FloatArray, scaled: FloatArray) -> FloatArray | None:
         values = np.linalg.eigvalsh(G)
         if values[0] < -NEGATIVE_SHARE * max(values[-1], -values[0]):
             raise DataError(
-                "a positive semi-definite G",
-                got=f"the eigenvalue {values[0]:.6g}",
-                todo="Add at least its size to the diagonal, or correct the signs.",
+                f"a positive semi-definite G; got the eigenvalue {values[0]:.6g}. Add at least its "
+                "size to the diagonal, or correct the signs."
             )
         return None
     # A singular matrix may pass, with pivots that are rounding errors.
-    reciprocal, _ = dpocon(factor, np.linalg.norm(scaled, 1), uplo="L")
+    reciprocal, _ = dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
     return np.asarray(factor, dtype=np.float64) if reciprocal > SMALLEST_RECIPROCAL else None

@@ -95,15 +95,7 @@ class _Scaled:
     def of(cls, program: QuadraticProgram) -> _Scaled:
         scale = program.units
         A, b, norm = unit_rows(program.rows * scale, program.limits)
-        return cls(
-            program.scaled,
-            program.c * scale,
-            A,
-            b,
-            program.n_equal,
-            norm,
-            scale,
-        )
+        return cls(program.scaled, program.c * scale, A, b, program.n_equal, norm, scale)
 
     def missed(self, x: FloatArray) -> FloatArray:
         """Violation of each constraint at x; violations within rounding error are 0."""
@@ -127,7 +119,6 @@ def solve(
 
     Parameters
     ----------
-    program : QuadraticProgram
     start : QpSolution or (d,) array, optional
         Starting point: the solution of a similar program is a warm start. By default the minimiser
         without constraints if G is positive definite, otherwise zero.
@@ -326,9 +317,8 @@ def _check_working(working: Any, rows: _Scaled) -> IntArray:
     chosen = np.asarray(working, dtype=np.int64).ravel()
     if chosen.size and (chosen.min() < 0 or chosen.max() >= rows.b.size):
         raise DataError(
-            f"working rows among the {rows.b.size} constraints",
-            got=f"{chosen.min()} to {chosen.max()}",
-            todo="Pass numbers of rows of the program.",
+            f"working rows among the {rows.b.size} constraints; got {chosen.min()} to "
+            f"{chosen.max()}. Pass numbers of rows of the program."
         )
     room = rows.A.shape[1] - rows.n_equal
     held: IntArray = np.unique(chosen[chosen >= rows.n_equal])[: max(room, 0)]

@@ -15,7 +15,7 @@ from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, spec_of
 from auctor.solvers.line_search import MOST_TRIALS, first_accepted
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
@@ -28,12 +28,7 @@ from auctor.solvers.sparse.models.lowrank import (
     survey,
 )
 from auctor.solvers.sparse.proximal import extrapolate, feasible
-from auctor.solvers.sparse.quasi_newton import (
-    EXACT_PASSES,
-    PRACTICAL_RATE,
-    loss_diagonal,
-)
-from auctor.solvers.specs import spec_of
+from auctor.solvers.sparse.quasi_newton import EXACT_PASSES, PRACTICAL_RATE, loss_diagonal
 
 
 @dataclass(frozen=True)
@@ -328,12 +323,7 @@ class AcceleratedProximalQuasiNewton:
         return None if accepted is None else accepted[1]
 
     def _propose(
-        self,
-        problem: Problem,
-        state: AcceleratedState,
-        source: Point,
-        matrix: Matrix,
-        scale: float,
+        self, problem: Problem, state: AcceleratedState, source: Point, matrix: Matrix, scale: float
     ) -> tuple[Point | None, int]:
         """The model's minimiser, ``None`` unless ``F <= Q_H`` there; and its coordinate steps."""
         everything = np.arange(problem.n_columns)

@@ -14,12 +14,11 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, spec_of
 from auctor.solvers.line_search import polishes
 from auctor.solvers.sparse.models.columns import Store, descend, descend_on_matrix
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
-from auctor.solvers.specs import spec_of
 
 
 @dataclass(frozen=True)

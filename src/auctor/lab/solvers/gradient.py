@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.errors import IncompatibleError, Option, speaks_for_itself
+from auctor.core.errors import IncompatibleError, speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.needs import Need
@@ -53,10 +53,7 @@ class GradientDescent:
         """State at the starting point."""
         if self.exact and not problem.loss.quadratic:
             raise IncompatibleError(
-                "a quadratic loss",
-                got=problem.described,
-                todo="Leave {option} False.",
-                option=Option("exact", bare=True),
+                f"a quadratic loss; got {problem.described}. Leave `exact` False.",
                 part="GradientDescent(exact=True)",
             )
         return State(problem.evaluate(w))

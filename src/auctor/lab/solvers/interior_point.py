@@ -9,19 +9,17 @@ import numpy as np
 
 from auctor.core.capabilities import CURVED
 from auctor.core.checks import check_real
-from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.data_capabilities import COLUMNS, SECOND_ORDER
 from auctor.core.errors import speaks_for_itself
-from auctor.core.linalg import floored, spd_solve
+from auctor.core.linalg import floored, product_passes, spd_solve
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.kernels.linalg.columns import row_products
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import MODEL_FLOOR, Hessian
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, spec_of
 from auctor.solvers.line_search import first_accepted, sizes
-from auctor.solvers.specs import spec_of
 
 #: Least share of the decrease predicted by the slope. Koh, Kim, Boyd, 2007 (alpha).
 SUFFICIENT = 0.01

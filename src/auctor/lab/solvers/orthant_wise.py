@@ -14,13 +14,12 @@ from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, spec_of
 from auctor.solvers.lbfgs import Pairs
 from auctor.solvers.line_search import ARMIJO, first_accepted, sizes
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import survey
 from auctor.solvers.sparse.proximal import feasible
-from auctor.solvers.specs import spec_of
 
 
 @dataclass(frozen=True)

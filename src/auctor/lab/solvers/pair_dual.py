@@ -10,7 +10,7 @@ import numpy as np
 from auctor.core.capabilities import PAIRED
 from auctor.core.checks import check_int
 from auctor.core.data_capabilities import ROWS
-from auctor.core.errors import IncompatibleError, Option, speaks_for_itself
+from auctor.core.errors import IncompatibleError, speaks_for_itself
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.problem import Problem
 from auctor.problem.needs import Need
@@ -102,10 +102,7 @@ def every_pair(target: Target, most: int) -> tuple[IntArray, IntArray, FloatArra
     count = int(n_pos @ n_neg)
     if count > most:
         raise IncompatibleError(
-            f"at most {most} pairs",
-            got=count,
-            todo="Use {option} or {option2}.",
-            option=(Option("solver", "continuation"), Option("solver", "bmrm")),
+            f"at most {most} pairs; got {count}. Use `solver='continuation'` or `solver='bmrm'`.",
             part="PairDualAscent",
         )
     groups = list(zip(pos.start, neg.start, n_pos, n_neg, strict=False))

@@ -15,9 +15,8 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.lab.kernels.finite_sum import svrg_epoch
 from auctor.problem import Problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import STALL_STEPS, State
+from auctor.solvers.base import STALL_STEPS, State, spec_of
 from auctor.solvers.sparse.proximal import feasible
-from auctor.solvers.specs import spec_of
 
 
 class CentredRows(NamedTuple):

@@ -11,12 +11,7 @@ from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.needs import Need
 from auctor.solvers.base import State
-from auctor.solvers.sparse.proximal import (
-    check_steps,
-    feasible,
-    first_proximal_step,
-    first_step,
-)
+from auctor.solvers.sparse.proximal import check_steps, feasible, first_proximal_step, first_step
 
 
 @dataclass(frozen=True)

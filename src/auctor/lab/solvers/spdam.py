@@ -44,9 +44,7 @@ def lengths(strength: float, square: float, n: int, batch: int) -> Lengths:
     root = math.sqrt(spare * spare + 4.0 * n * square * batch / strength)
     sigma = strength * (spare + root) / (4.0 * batch * square)
     return Lengths(
-        sigma,
-        1.0 / (4.0 * sigma * square),
-        1.0 - strength / (strength + 2.0 * sigma * square),
+        sigma, 1.0 / (4.0 * sigma * square), 1.0 - strength / (strength + 2.0 * sigma * square)
     )
 
 

@@ -15,9 +15,8 @@ from auctor.kernels.losses.pointwise import curve_bound
 from auctor.lab.kernels.stochastic import stochastic_epoch
 from auctor.problem import Problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import STALL_STEPS, State
+from auctor.solvers.base import STALL_STEPS, State, spec_of
 from auctor.solvers.sparse.proximal import feasible
-from auctor.solvers.specs import spec_of
 
 #: Epochs between two recomputations of the scores, whose updates accumulate rounding errors.
 REFRESH = 25

@@ -20,8 +20,7 @@ from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
-from auctor.solvers.specs import spec_of
+from auctor.solvers.base import State, spec_of
 
 #: Quadratic term of the intercept, as a share of the mean squared row length.
 SPREAD = 0.1

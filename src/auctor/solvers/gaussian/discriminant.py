@@ -19,7 +19,6 @@ from auctor.core.data_capabilities import DENSE, ROWS
 from auctor.core.errors import (
     DataWarning,
     IncompatibleError,
-    Option,
     ParameterError,
     speaks_for_itself,
     warn,
@@ -33,11 +32,7 @@ from auctor.problem import Problem
 from auctor.problem.needs import Need
 from auctor.solvers.base import State
 from auctor.solvers.gaussian.forms import Covariance, CovarianceForm, covariance_form
-from auctor.solvers.gaussian.moments import (
-    CONSTANT_VARIANCE,
-    ClassMoments,
-    class_moments,
-)
+from auctor.solvers.gaussian.moments import CONSTANT_VARIANCE, ClassMoments, class_moments
 from auctor.solvers.gaussian.shrinkage import (
     FixedShrinkage,
     LedoitWolf,
@@ -141,10 +136,8 @@ class GaussianDiscriminant:
         rule, form = self._rule, self._form
         if rule is not None and rule.estimated and not form.full:
             raise ParameterError(
-                "{option} for {option2}",
-                got=repr(self.covariance),
-                todo="Pass a number in its place, or none.",
-                option=(Option("covariance", "full"), Option("shrinkage", "auto")),
+                f"`covariance='full'` for `shrinkage='auto'`; got {self.covariance!r}. Pass a "
+                "number in its place, or none."
             )
 
     @speaks_for_itself
@@ -172,10 +165,8 @@ class GaussianDiscriminant:
         rule = self._rule
         if rule is not None and rule.estimated and not whole:
             raise IncompatibleError(
-                "row access for {option}",
-                got=f"{type(data).__name__} data",
-                todo="Pass a number in its place, or none.",
-                option=Option("shrinkage", "auto"),
+                f"row access for `shrinkage='auto'`; got {type(data).__name__} data. Pass a number "
+                "in its place, or none."
             )
         moments = class_moments(data, self.covariance, reduce=even and whole, counts=problem.counts)
         k = moments.mean.shape[1]  # less than d in a basis of the rows
@@ -253,9 +244,8 @@ def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) ->
         warn(
             DataWarning(
                 does=f"found scores that hardly vary within {classes}: there are too few rows for "
-                "the columns, or a column determines the label",
-                todo="Use {option} with a larger {option2}.",
-                option=(Option("penalty", "l2"), Option("strength", bare=True)),
+                "the columns, or a column determines the label. Use `penalty='l2'` with a "
+                "larger `strength`."
             )
         )
 

@@ -41,12 +41,7 @@ class Independent(CovarianceForm):
 
 @dataclass(frozen=True)
 class Blocks(CovarianceForm):
-    """The covariances within blocks of columns.
-
-    Parameters
-    ----------
-    blocks : sequence of sequences of int
-    """
+    """The covariances within blocks of columns."""
 
     blocks: Sequence[Sequence[int]]
 
@@ -60,7 +55,7 @@ class Blocks(CovarianceForm):
             index = np.asarray(block, dtype=np.int64)
             if index.size and not (index.min() >= 0 and index.max() < d):
                 raise DataError(
-                    f"blocks of column indices below {d}", got=block, todo="Count columns from 0."
+                    f"blocks of column indices below {d}; got {block}. Count columns from 0."
                 )
             mask[np.ix_(index, index)] = True
         return lambda matrix: np.where(mask, matrix, 0.0)
@@ -99,10 +94,8 @@ def covariance_form(covariance: Covariance) -> CovarianceForm:
         if indices and all(isinstance(i, int | np.integer) for i in indices):
             return Blocks(covariance)
     raise ParameterError(
-        "{option} to be 'full', 'diagonal', lists of column indices or the width of a band",
-        got=repr(covariance),
-        todo="Pass one of these.",
-        option="covariance",
+        "`covariance` to be 'full', 'diagonal', lists of column indices or the width of a band; "
+        f"got {covariance!r}. Pass one of these."
     )
 
 

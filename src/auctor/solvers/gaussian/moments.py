@@ -9,10 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import eigh
 
-from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import DENSE, GRAM, ROWS, SECOND_ORDER
-from auctor.core.errors import DataError, IncompatibleError, Option
-from auctor.core.linalg import RANK_SHARE
+from auctor.core.errors import DataError, IncompatibleError
+from auctor.core.linalg import RANK_SHARE, product_passes
 from auctor.core.protocols import Data
 from auctor.core.result import Counts
 from auctor.core.rounding import ROUNDING, SMALLEST_DIVISOR
@@ -158,7 +157,6 @@ def class_moments(
 
     Parameters
     ----------
-    data : Data
     covariance : "full", "diagonal", blocks or int
         Blocks are lists of column indices, outside which covariances are zero. An integer m keeps
         the covariances of columns at most m apart; if that matrix is indefinite, because columns
@@ -170,9 +168,8 @@ def class_moments(
     """
     if min(rows.rows.size for rows in data.target.classes) == 0:
         raise DataError(
-            "rows of both classes, encoded as -1 and +1",
-            got=np.unique(data.target.y)[:4],
-            todo="Encode the labels first.",
+            f"rows of both classes, encoded as -1 and +1; got {np.unique(data.target.y)[:4]}. "
+            "Encode the labels first."
         )
     work = Counts() if counts is None else counts
     work.passes += 2
@@ -196,10 +193,8 @@ def class_moments(
         return ClassMoments(prior, mean, np.maximum(variance, 0.0), lambda w: w)
     if data.n_columns > LARGEST_SIZE:
         raise IncompatibleError(
-            f"at most {LARGEST_SIZE} columns for this covariance",
-            got=data.n_columns,
-            todo="Use {option}, which needs no covariance matrix.",
-            option=Option("solver", "lbfgs"),
+            f"at most {LARGEST_SIZE} columns for this covariance; got {data.n_columns}. Use "
+            "`solver='lbfgs'`, which needs no covariance matrix."
         )
     # Full covariances from Gram matrices, with entries outside the blocks or the band set to zero.
     estimated = form.on(data.n_columns)
@@ -222,9 +217,8 @@ def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Count
     again = np.flatnonzero(np.diag(matrix) < CANCELLED * mean * mean)
     if again.size and by_row is None:
         raise IncompatibleError(
-            "columns with means of the size of their deviations, for data without row access",
-            got=f"column {again[0]} with a much larger mean",
-            todo="Subtract its mean.",
+            "columns with means of the size of their deviations, for data without row access; got "
+            f"column {again[0]} with a much larger mean. Subtract its mean."
         )
     if again.size:
         work.passes += product_passes(again.size)
@@ -273,10 +267,8 @@ def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     n = data.n_rows
     if n > LARGEST_SIZE:
         raise IncompatibleError(
-            f"at most {LARGEST_SIZE} rows or columns",
-            got=f"{n} rows and {data.n_columns} columns",
-            todo="Use {option}, which needs no covariance matrix.",
-            option=Option("solver", "lbfgs"),
+            f"at most {LARGEST_SIZE} rows or columns; got {n} rows and {data.n_columns} columns. "
+            "Use `solver='lbfgs'`, which needs no covariance matrix."
         )
     centre = data.gradient(data.target.share)
     inner = _inner_products(data, centre, work)

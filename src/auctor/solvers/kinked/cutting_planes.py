@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,12 +15,95 @@ from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
 from auctor.solvers.base import STALL_STEPS, State
+from auctor.solvers.choose import Role, choose
 from auctor.solvers.kinked.bundle import Bundle
-from auctor.solvers.kinked.cuts import Query, first_query
-from auctor.solvers.kinked.line import CutLine
-from auctor.solvers.kinked.zero_model import point_near_zero
-from auctor.solvers.line_search import lowest_on
+from auctor.solvers.kinked.cuts import Query, balanced, first_query
+from auctor.solvers.kinked.smoothing import FIRST_WIDTH, null_unit, smoothed_problem
+from auctor.solvers.line_search import first_accepted, lowest_on, sizes
 from auctor.solvers.memory import memory_of
+
+#: Most steps of the smoothed solve that gives the direction away from the zero model.
+DIRECTION_STEPS = 10
+#: Largest rise of the objective above the zero model's, as a share of it, of a point near it.
+LARGEST_RISE = 1e-6
+#: Factor on the step from the zero model until the objective is low enough.
+STEP_DECREASE = 0.25
+#: Most such factors: the last step is 4e-12 of the first.
+MOST_DECREASES = 20
+
+
+def point_near_zero(problem: Problem, zero: Point, rng: np.random.Generator) -> Point | None:
+    """A point near the zero model, in the direction of the minimiser of a widely smoothed loss."""
+    # A few steps on the widely smoothed problem give the direction.
+    smoothed = smoothed_problem(problem, FIRST_WIDTH * null_unit(problem))
+    solver = choose(smoothed, role=Role.SMOOTHED)
+    state = solver.init(smoothed, zero.w, rng)
+    for _ in range(DIRECTION_STEPS):
+        state = solver.step(smoothed, state)
+        if state.stalled:
+            break
+    change, scores = state.point.w - zero.w, state.point.scores - zero.scores
+
+    # Shorten the step until the objective is low enough.
+    def trial(share: float) -> Point:
+        return problem.evaluate(zero.w + share * change, scores=zero.scores + share * scores)
+
+    def low(share: float, point: Point) -> bool:
+        limit = zero.value + LARGEST_RISE * abs(zero.value)
+        return point.value <= limit and bool(problem.coef(point.w).any())
+
+    found = first_accepted(trial, low, sizes(1.0, STEP_DECREASE, most=MOST_DECREASES))
+    return None if found is None else found[1]
+
+
+#: Points of an objective above this multiple of the null loss give no cut, which would be rounding.
+HIGHEST_VALUE = 1e6
+
+
+class CutTrial(NamedTuple):
+    """A query on a line and the slope of the objective there."""
+
+    step: float
+    query: Query
+    slope: float
+
+    @property
+    def value(self) -> float:
+        """Objective at the trial; infinite if the trial has no finite cut."""
+        return self.query.value if math.isfinite(self.query.offset) else math.inf
+
+
+class CutLine:
+    """Objective on the line from a query to ``aim``, minimised over the intercept.
+
+    One pass over the data at the start, none per trial.
+    """
+
+    def __init__(self, problem: Problem, start: Query, aim: FloatArray, accuracy: float) -> None:
+        self.problem, self.accuracy, self._origin = problem, accuracy, start.point
+        self._direction = aim - start.point.w
+        self._change = problem.score_change(self._direction)
+        ridge = problem.ridge * self._direction
+        self._pull = float(ridge @ start.point.w)
+        self.curve = float(ridge @ self._direction)
+        self.start = self._trial(0.0, start)
+
+    def _trial(self, step: float, query: Query) -> CutTrial:
+        slope = float(query.dscores @ self._change) + self._pull + step * self.curve
+        return CutTrial(step, query, slope)
+
+    def at(self, step: float) -> CutTrial:
+        """Trial at ``start + step (aim - start)``."""
+        origin, moved = self._origin, step * self._change
+        moved += origin.scores
+        point = self.problem.evaluate(origin.w + step * self._direction, scores=moved)
+        scale = max(abs(self.start.query.value), abs(self.problem.null.loss))
+        if point.value <= HIGHEST_VALUE**2 * scale:
+            query = balanced(self.problem, point, self.accuracy)
+            if query.value <= HIGHEST_VALUE * scale:
+                return self._trial(step, query)
+        return CutTrial(step, Query(point, origin.dscores, math.inf), math.inf)
+
 
 #: ``w -> (risk, subgradient)``: the source of cuts in place of the loss.
 Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]

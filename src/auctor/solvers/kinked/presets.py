@@ -10,11 +10,7 @@ from auctor.problem import Problem
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import Role, choose
 from auctor.solvers.kinked.cutting_planes import Bmrm, BmrmState
-from auctor.solvers.kinked.smoothing import (
-    Continuation,
-    SmoothingState,
-    null_unit,
-)
+from auctor.solvers.kinked.smoothing import Continuation, SmoothingState, null_unit
 from auctor.solvers.relay import Relay, RelayState, Stage
 
 #: Cuts after which smoothing takes over if the best point still is the zero model.

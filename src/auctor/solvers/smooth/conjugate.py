@@ -28,7 +28,6 @@ class CgSolution(NamedTuple):
     x : (d,) array
     residual : (d,) array
         ``b - A x``.
-    status : CgStatus
     n_iter : int
         Products with the matrix that moved x.
     direction : (d,) array

@@ -15,7 +15,7 @@ from auctor.kernels.linalg.columns import combine, dots
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, blocks_of
 from auctor.solvers.line_search import composite, violations
 from auctor.solvers.sparse.models.blocks import (
     Base,
@@ -27,7 +27,6 @@ from auctor.solvers.sparse.models.blocks import (
 )
 from auctor.solvers.sparse.models.shared import InterceptRow
 from auctor.solvers.sparse.screening import worst_violators
-from auctor.solvers.specs import blocks_of
 
 #: Sweeps that the first step is expected to take.
 FIRST_SWEEPS = 10

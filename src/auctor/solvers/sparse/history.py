@@ -11,8 +11,8 @@ from auctor.core.data_capabilities import SECOND_ORDER
 from auctor.core.types import FloatArray
 from auctor.kernels.linalg import columns as kernels
 from auctor.problem import Point, Problem
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse.models.columns import Store
-from auctor.solvers.specs import spec_of
 
 #: Number of earlier points in the history.
 KEPT_POINTS = 4

@@ -17,6 +17,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
 from auctor.problem import Problem
 from auctor.problem.needs import Need
+from auctor.solvers.base import spec_of
 from auctor.solvers.lbfgs import Pairs
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
@@ -34,7 +35,6 @@ from auctor.solvers.sparse.models.lowrank import (
     survey,
 )
 from auctor.solvers.sparse.proximal import feasible
-from auctor.solvers.specs import spec_of
 
 #: Number of shrinking coordinates below which the greedy set takes all coordinates.
 FEW = 10

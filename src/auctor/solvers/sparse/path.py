@@ -16,7 +16,7 @@ from auctor.core.result import Solution, Status
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.parallel import quiet_blas
-from auctor.minimise import Solver, minimise
+from auctor.minimise import OnStep, Solver, minimise
 from auctor.problem import Problem
 from auctor.problem.memory import WarmStart
 from auctor.solvers.choose import resolve
@@ -125,7 +125,6 @@ def regularisation_path(
         Starting point at the first strength; zero by default.
     on_point : callable, optional
         Receives each strength with its `Solution`; returning True ends the path.
-    rng : int or Generator, optional
     on_failure : {"warn", "ignore"}
         Whether to give one warning for all points that missed the tolerance.
 
@@ -186,7 +185,10 @@ class PathRun:
         max_seconds: float | None,
         w0: FloatArray | None,
         on_point: OnPoint | None,
+        begin: Callable[[Problem], tuple[FloatArray | None, OnStep | None]] | None = None,
     ) -> None:
+        # Where each solve goes on after an interruption, and the callback of its steps.
+        self.begin = begin
         self.memory = SolverMemory()
         self.problem, self.w0, self.on_point = problem.with_memory(self.memory), w0, on_point
         self.solver = "auto" if solver is None else solver
@@ -196,18 +198,28 @@ class PathRun:
         self.solutions: list[Solution] = []
         self.stopped = False
 
-    def point(self, strength: float) -> bool:
-        """Solve at one strength; returns whether the path continues."""
-        seconds = self.end - time.perf_counter()
-        if self.solutions and seconds <= 0.0:
-            return False
+    def start(self, strength: float) -> FloatArray | None:
+        """Turn to a strength; returns the parameters from which it is solved."""
         self.problem = self.problem.with_penalty(self.problem.penalty.with_strength(strength))
         # Solvers may stop inner loops at the gap that this point needs.
         self.memory.target_gap = self.problem.tolerance(self.options["tol"])
+        return self.predict(strength)
+
+    def point(self, strength: float) -> bool:
+        """Solve at one strength; returns whether the path continues."""
+        if self.solutions and self.end <= time.perf_counter():
+            return False
+        return self.solve(strength, self.start(strength))
+
+    def solve(self, strength: float, w0: FloatArray | None) -> bool:
+        """Solve at the strength of `start`; returns whether the path continues."""
+        seconds = self.end - time.perf_counter()
+        start, on_step = (None, None) if self.begin is None else self.begin(self.problem)
         solution = minimise(
             self.problem,
             resolve(self.solver, self.problem),
-            w0=self.predict(strength),
+            w0=w0 if start is None else start,
+            on_step=on_step,
             max_seconds=None if math.isinf(seconds) else max(seconds, 0.0),
             on_failure="ignore",
             **self.options,
@@ -260,9 +272,8 @@ def _levels(
         largest = strength_max(problem)
         if not 0.0 < largest < math.inf:
             raise ParameterError(
-                "a column that lowers the loss, to find the largest strength",
-                got=f"a null model that is optimal at strength {largest:g}",
-                todo="Pass strengths.",
+                "a column that lowers the loss, to find the largest strength; got a null model "
+                f"that is optimal at strength {largest:g}. Pass strengths."
             )
         return np.geomspace(largest, largest * ratio, n)
     return check_strengths(strengths)

@@ -154,8 +154,7 @@ def extrapolate(problem: Problem, x: Point, before: Point, momentum: float) -> P
     if momentum == 0.0:
         return x
     return problem.evaluate(
-        x.w + momentum * (x.w - before.w),
-        scores=x.scores + momentum * (x.scores - before.scores),
+        x.w + momentum * (x.w - before.w), scores=x.scores + momentum * (x.scores - before.scores)
     )
 
 

@@ -16,7 +16,7 @@ from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.problem.memory import WarmStart
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, spec_of
 from auctor.solvers.line_search import composite, violations
 from auctor.solvers.memory import memory_of
 from auctor.solvers.sparse.history import GradientHistory
@@ -24,7 +24,6 @@ from auctor.solvers.sparse.models.columns import ColumnStep, Store, descend
 from auctor.solvers.sparse.models.matrix import MatrixModel, chosen_model, full_model
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
-from auctor.solvers.specs import spec_of
 
 #: Dense columns up to which their Hessian is formed.
 GRAM_COLUMNS = 1500
@@ -184,18 +183,14 @@ class ProximalNewton:
         worst = np.where(active, 0.0, violation)
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
         whole = few and dense and np.count_nonzero(violation) > DENSE_SHARE * problem.n_columns
-        if (few or dense) and not whole:
+        if (few or dense or _only_matrices(problem)) and not whole:
             most = max(MOST_NEW, 2 * int(np.count_nonzero(active)))
             if np.count_nonzero(worst) > most:
                 return np.flatnonzero(active | (worst >= np.partition(worst, -most)[-most]))
         return np.flatnonzero(active | (worst > 0.0))
 
     def _by_matrix(
-        self,
-        problem: Problem,
-        state: ProximalNewtonState,
-        violation: FloatArray,
-        chosen: IntArray,
+        self, problem: Problem, state: ProximalNewtonState, violation: FloatArray, chosen: IntArray
     ) -> tuple[ColumnStep, ProximalNewtonState]:
         """Direction and change of the scores from a Hessian model, and the state with the model."""
         point, spec = state.point, spec_of(problem)
@@ -246,11 +241,7 @@ class ProximalNewton:
         return chosen_model(problem, point, hessian, chosen)
 
     def _by_columns(
-        self,
-        problem: Problem,
-        state: ProximalNewtonState,
-        violation: FloatArray,
-        chosen: IntArray,
+        self, problem: Problem, state: ProximalNewtonState, violation: FloatArray, chosen: IntArray
     ) -> tuple[ColumnStep, ProximalNewtonState]:
         """Direction by residual updates over a working set, and the state with its columns."""
         point, spec = state.point, spec_of(problem)

@@ -15,6 +15,7 @@ from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,
@@ -29,7 +30,6 @@ from auctor.solvers.sparse.models.lowrank import (
     survey,
 )
 from auctor.solvers.sparse.proximal import feasible
-from auctor.solvers.specs import spec_of
 
 #: Largest number of passes on an "exact" subproblem.
 EXACT_PASSES = 100_000
@@ -309,12 +309,7 @@ class ProximalQuasiNewton:
             pairs.clear()
             return replace(state, scale=1.0, stalled=exhausted)
         new = advance(problem, state, done, learn=self._rule.learns(self, state.iteration))
-        return replace(
-            new,
-            free=index.shape[0],
-            scale=done.scale,
-            extra=done.extra,
-        )
+        return replace(new, free=index.shape[0], scale=done.scale, extra=done.extra)
 
     def passes(self, k: int, n: int) -> int:
         """Largest number of coordinate-descent passes over n columns at iteration k >= 1."""

@@ -120,9 +120,7 @@ def check_strengths(strengths: object) -> FloatArray:
     """The distinct strengths in decreasing order; an error unless all are >= 0."""
     levels = check_vector("strengths", strengths)
     if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
-        raise ParameterError(
-            "a sequence of strengths >= 0", got=repr(strengths), todo="Pass such numbers."
-        )
+        raise ParameterError(f"a sequence of strengths >= 0; got {strengths!r}. Pass such numbers.")
     return np.unique(levels)[::-1]
 
 
@@ -130,9 +128,8 @@ def _need_kink(penalty: Penalty, kinked: bool) -> None:
     """Raise `ParameterError` unless the penalty has a kink at 0 in every column."""
     if not kinked:
         raise ParameterError(
-            "a penalty with a kink at 0 in every column",
-            got=f"{type(penalty).__name__} without one in some",
-            todo="Pass the strengths yourself.",
+            f"a penalty with a kink at 0 in every column; got {type(penalty).__name__} without one "
+            "in some. Pass the strengths yourself."
         )
 
 
@@ -142,9 +139,8 @@ def _null_pull(problem: Problem) -> FloatArray:
         loss = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
         if loss is None:
             raise ParameterError(
-                "a loss that is smooth or has a smoothed form",
-                got=problem.described,
-                todo="Pass the strengths yourself.",
+                f"a loss that is smooth or has a smoothed form; got {problem.described}. Pass the "
+                "strengths yourself."
             )
         problem = problem.with_loss(loss)
     start: Point = problem.evaluate(problem.start())

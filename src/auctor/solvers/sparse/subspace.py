@@ -15,12 +15,11 @@ from auctor.kernels.penalties import trees as kernels
 from auctor.problem import Point, Problem
 from auctor.problem.equivalent import column_problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import State
+from auctor.solvers.base import State, tree_of
 from auctor.solvers.line_search import first_accepted, polishes, violations
 from auctor.solvers.smooth.conjugate import truncated_cg
 from auctor.solvers.sparse.proximal import first_proximal_step, first_step
 from auctor.solvers.sparse.screening import worst_violators
-from auctor.solvers.specs import tree_of
 
 #: Columns of the working set, as a multiple of the nonzero ones.
 GROWTH = 1.5

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import DENSE, ROWS
+from auctor.core.linalg import product_passes
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
 from auctor.problem import Problem

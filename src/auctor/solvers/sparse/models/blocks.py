@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.data_capabilities import COLUMNS
+from auctor.core.linalg import product_passes
 from auctor.core.types import Array, BlockSpec, CompressedColumns, FloatArray, IntArray
 from auctor.kernels.linalg.columns import products
 from auctor.kernels.penalties import blocks as kernels

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from auctor.core.cost import product_passes
 from auctor.core.data_capabilities import COLUMNS, GRAM, ROWS, SUBSETS
-from auctor.core.linalg import spd_solve
+from auctor.core.linalg import product_passes, spd_solve
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
