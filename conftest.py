@@ -2,8 +2,20 @@
 
 import importlib.util
 
-#: Spark ML's classes are the bases of this module, so it cannot be imported without pyspark.
-collect_ignore = [] if importlib.util.find_spec("pyspark") else ["src/auctor/spark/ml.py"]
+#: Modules whose classes derive from those of an extra, which cannot be imported without it.
+OF_EXTRAS = {
+    "pyspark": ["src/auctor/spark/ml.py"],
+    "torch": [
+        f"src/auctor/torch/{name}.py" for name in ("batch", "losses", "module", "ops", "wrapped")
+    ]
+    + [f"src/auctor/gpu/{name}.py" for name in ("data", "kernels", "losses", "stores", "workers")],
+}
+collect_ignore = [
+    path
+    for extra, paths in OF_EXTRAS.items()
+    if not importlib.util.find_spec(extra)
+    for path in paths
+]
 
 #: Fixtures of several rooms.
 pytest_plugins = [

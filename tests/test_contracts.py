@@ -108,8 +108,7 @@ SLOW_CHECKS = {"check_training": pytest.mark.slow}
 
 
 @pytest.mark.parametrize(
-    "check",
-    [pytest.param(name, marks=SLOW_CHECKS.get(name, ())) for name in DataSuite.checks()],
+    "check", [pytest.param(name, marks=SLOW_CHECKS.get(name, ())) for name in DataSuite.checks()]
 )
 def test_data(storage, check):
     run(storage, check)

@@ -1,7 +1,7 @@
-"""Texts of errors and warnings name parameters by ``option``, never by hand.
+"""Texts of errors and warnings mark the parameters that they name by backticks.
 
-``"{option} to be positive", option="tol"`` reads ``tol`` in Python and
-``--tol`` on the command line; a name that is typed into the text is wrong in one of the two.
+"`tol` to be positive" reads ``tol`` in Python and ``--tol`` on the command line; a name that is
+typed without backticks is wrong in one of the two.
 """
 
 import ast
@@ -39,13 +39,16 @@ def messages(tree):
         if name in KINDS:
             given = dict(zip(["needs"], node.args, strict=False))
             given |= {one.arg: one.value for one in node.keywords}
-            yield node.lineno, {key: text_of(value) for key, value in given.items()}
+            texts = {key: text_of(value) for key, value in given.items()}
+            needs, _, got = texts.get("needs", "").partition("; got ")
+            got, _, todo = got.partition(". ")
+            yield node.lineno, {"got": got, "todo": todo} | texts | {"needs": needs}
 
 
 def typed_by_hand(texts):
     """What is wrong with the texts of one message."""
     for key in ("needs", "got", "todo", "does"):
-        text = texts.get(key, "")
+        text = re.sub("`[^`]+`", "", texts.get(key, ""))
         if re.search(r"(^|[\s(])--[a-z·]", text):
             yield f"{key} types an option: {text}"
         outside_calls = re.sub(r"\w+\([^)]*\)?", "", text)  # column_curves(model, score=k) is code
@@ -71,7 +74,7 @@ def test_the_rule_finds_names_that_are_typed_by_hand():
     ]
     assert all(list(typed_by_hand(texts)) for one in bad for _, texts in messages(ast.parse(one)))
     fine = [
-        'ParameterError("{option} to be positive", option="tol")',
+        'ParameterError("`tol` to be positive; got 3. Pass `tol=2`.")',
         'DataError("columns of numbers", todo="Call df.dropna(subset=[1]).")',
         'ParameterError("{option} COLUMN=PATTERN", got="tol=3", option="date")',
         'DataWarning(does="measures on the training rows")',

@@ -268,8 +268,8 @@ def test_a_trace_is_made_of_columns():
 @pytest.mark.parametrize(
     ("loss", "penalty", "name"),
     [
-        (Squared(), L2(0.1), "Exact"),
-        (Squared(), NoPenalty(), "Exact"),
+        (Squared(), L2(0.1), "Newton"),
+        (Squared(), NoPenalty(), "Newton"),
         (Logistic(), L2(0.1), "Newton"),
         (Squared(), L1(0.1), "ProximalNewton"),
         (Logistic(), L1(0.1), "ProximalNewton"),
@@ -283,7 +283,7 @@ def test_the_default_solver(loss, penalty, name):
 
 def test_solvers_resolve_from_names_and_objects():
     problem = Problem(Squared(), L2(0.1), as_data(X, Y))
-    assert resolve("auto", problem) == Exact()
+    assert resolve("auto", problem) == Newton()
     assert resolve("lbfgs", problem) == type(resolve("lbfgs", problem))()
     assert resolve(Exact(direct=False), problem) == Exact(direct=False)
     with pytest.raises(ParameterError, match="'auto', 'exact'"):

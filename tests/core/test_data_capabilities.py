@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from auctor.core import data_capabilities
-from auctor.core.capability import Capability
+from auctor.core.capabilities import Capability
 from auctor.core.errors import IncompatibleError
 from auctor.core.protocols import Data
 from auctor.core.types import Target

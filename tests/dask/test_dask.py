@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from auctor import MetricClassifier
+from auctor import AdditiveClassifier, MetricClassifier
 from auctor.core.errors import DataError, DataLost
 from auctor.core.result import Status
 from auctor.core.types import Target
@@ -114,6 +114,45 @@ def test_the_answer_is_that_of_shards_here(client, loss, penalty):
     found, wanted = minimise(far, choose(far), **given), minimise(here, choose(here), **given)
     np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-10, atol=1e-12)
     assert found.value == pytest.approx(wanted.value, rel=1e-12)
+
+
+def curves():
+    return AdditiveClassifier("log_loss", members=2, interactions=2, n_strengths=3, tol=1e-9)
+
+
+def bent():
+    """Rows with missing values, and labels that depend on two columns together."""
+    rows = X.copy()
+    rows[::7, 1] = np.nan
+    return rows, X[:, 0] * X[:, 2] + X[:, 3] > 0.3
+
+
+def test_curves_with_pairs_are_those_of_the_rows_in_memory(client):
+    rows, labels = bent()
+    near = curves().fit(rows, labels)
+    far = curves().fit(arrays.from_array(rows, chunks=(150, 5)), arrays.from_array(labels, 150))
+    assert far.names_ == near.names_
+    np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-5)
+    lazy = far.decision_function(arrays.from_array(rows, chunks=(150, 5)))
+    np.testing.assert_allclose(lazy.compute(), far.decision_function(rows))
+
+
+def test_a_fit_of_curves_goes_on_when_a_worker_is_killed(doomed):
+    rows, labels = bent()
+    signs = np.where(labels, 1.0, -1.0)
+    parts = arrays.from_array(rows, chunks=(150, 5)), arrays.from_array(signs, chunks=150)
+    data = from_dask(*parts, client=doomed, missing=True)
+    wanted, calls, ask = curves().fit(data), iter(range(10**9)), data.workers.ask
+
+    def killing(*given):
+        if next(calls) == 60:
+            os.kill(next(iter(doomed.run(os.getpid).values())), signal.SIGKILL)
+        return ask(*given)
+
+    data.workers.ask = killing
+    found = curves().fit(data)
+    assert next(calls) > 100
+    np.testing.assert_array_equal(found.coef_, wanted.coef_)
 
 
 def test_a_lost_scheduler_ends_a_fit_with_its_best_point(tmp_path):

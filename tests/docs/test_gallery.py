@@ -177,6 +177,17 @@ def tuning(names):
     assert names["smooth"].fun < loss(start)[0]
 
 
+def monitoring(names):
+    assert 0.0 < names["by_group"].loc["south", "flagged"] < 0.5
+    assert names["after"]["score"].mean() > 1.5 * names["before"]["score"].mean()  # it drifts
+    assert set(names["after"]["reason"]) <= {"amount", "hour", "tries", ""}
+
+
+def load(names):
+    assert names["found"]["mape"] < 0.7 * names["other"].metrics()["mape"]
+    assert 0.7 < names["found"]["coverage"] < 0.9
+
+
 CHECKS = {
     check.__name__: check
     for check in (
@@ -196,6 +207,8 @@ CHECKS = {
         digits,
         taxonomy,
         tuning,
+        monitoring,
+        load,
     )
 }
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from auctor.core.capabilities import BLOCKS, SEPARABLE, TREE
 from auctor.core.errors import IncompatibleError
-from auctor.core.penalty_forms import BLOCKS, SEPARABLE, TREE
 from auctor.penalties import L1, GroupL2, TreeL2
 
 GROUPS = GroupL2(0.5, [[0, 1], [2]])

@@ -30,7 +30,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, Box, ElasticNet, NonNegative, NoPenalty
 from auctor.problem import Problem
 from auctor.problem.needs import Need
-from auctor.problem.point import BALANCE
+from auctor.problem.objective import BALANCE
 from auctor.solvers import strength_max
 from auctor.solvers.choose import choose
 from auctor.testing.differences import slope
@@ -213,10 +213,7 @@ def test_certified_gaps_bound_the_distance_to_the_optimum_anywhere(reference):
     for w in starts:
         w = problem.prox(w, 1e-9)  # into the box
         point = problem.evaluate(w)
-        for moved, certificate in (
-            problem.certify(point),
-            (point, problem.certificate(point)),
-        ):
+        for moved, certificate in (problem.certify(point), (point, problem.certificate(point))):
             if certificate.certified:
                 excess = moved.value - reference.optimum
                 assert excess <= certificate.gap * (1 + 1e-9) + 1e-12

@@ -194,7 +194,7 @@ def wide(d=100):
     """A model most of whose weights are zero."""
     coef = np.zeros((1, d))
     coef[0, 1:3] = 1.0, 2.0
-    model = without_solutions(fitted(MODELS[0]), coef=coef)
+    model = without_solutions(fitted(MODELS[0]), coef=coef, ranges=None)
     model.n_features_in_ = d
     return model
 

@@ -8,6 +8,7 @@ from auctor.data import Dense, as_data
 from auctor.losses import Logistic, PairwiseHinge, SmoothedHinge, Squared
 from auctor.penalties import L1, L2, Box
 from auctor.problem import Problem
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,
@@ -17,7 +18,6 @@ from auctor.solvers.sparse.models.lowrank import (
     curvature_along_gradient,
     survey,
 )
-from auctor.solvers.specs import spec_of
 
 
 def test_subproblem_moves_only_its_coordinates_and_into_the_box():

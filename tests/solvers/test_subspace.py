@@ -118,9 +118,7 @@ def distance_to_subdifferential(penalty, w, gradient, sweeps=3000):
 )
 @pytest.mark.parametrize("penalty", PENALTIES, ids=NAMES)
 @pytest.mark.parametrize(
-    "fit_intercept",
-    [True, pytest.param(False, marks=pytest.mark.slow)],
-    ids=["intercept", "plain"],
+    "fit_intercept", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["intercept", "plain"]
 )
 def test_optimality_from_the_definition(loss, penalty, fit_intercept):
     problem = relative(problem_of(loss, penalty, fit_intercept=fit_intercept), 0.15)

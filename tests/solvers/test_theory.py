@@ -12,15 +12,9 @@ from auctor.losses.base import BaseLoss
 from auctor.penalties import L1
 from auctor.problem import Problem
 from auctor.solvers import Lhac, ProximalQuasiNewton
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix
-from auctor.solvers.sparse.models.lowrank import (
-    Inner,
-    ModelStep,
-    Subproblem,
-    descend,
-    survey,
-)
-from auctor.solvers.specs import spec_of
+from auctor.solvers.sparse.models.lowrank import Inner, ModelStep, Subproblem, descend, survey
 
 # --- inexact steps, as inexact as allowed ---------------------------------------------------
 

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from auctor import MetricClassifier
+from auctor import AdditiveClassifier, MetricClassifier
 from auctor.core.errors import DataError
 from auctor.data import as_data
 from auctor.losses import Logistic, PairwiseHinge
@@ -176,3 +176,24 @@ def test_an_estimator_of_spark_ml(frame, tmp_path):
 def _saved(stage, path):
     stage.save(str(path))
     return str(path)
+
+
+def test_curves_with_pairs(session):
+    from auctor.spark import SparkAdditiveClassifier
+
+    labels = X[:, 0] * X[:, 2] + X[:, 1] > 0.3
+    rows = X.copy()
+    rows[::7, 1] = np.nan
+    table = pandas.DataFrame(np.column_stack([rows, labels]), columns=["a", "b", "c", "y"])
+    given = {"members": 2, "interactions": 1, "strength": 0.01, "tol": 1e-9}
+    train = SparkAdditiveClassifier(inputCols=["a", "b", "c"], labelCol="y", **given)
+    made = session.createDataFrame(table)
+    model = train.fit(made)
+    # Folds are drawn by row number, so the rows in memory have the order of the partitions.
+    order = np.concatenate([[row.a for row in part] for part in made.rdd.glom().collect()])
+    place = np.argsort(X[:, 0])[np.argsort(np.argsort(order))]
+    near = AdditiveClassifier("auc", **given).fit(rows[place], labels[place])
+    np.testing.assert_allclose(model.fitted.coef_, near.coef_, atol=1e-5)
+    out = model.transform(made).toPandas().sort_values("a")
+    wanted = near.decision_function(rows[np.argsort(X[:, 0])])
+    np.testing.assert_allclose([one[1] for one in out["rawPrediction"]], wanted, atol=1e-4)

@@ -191,3 +191,8 @@ def test_bad_input_is_refused_in_words(change, error, words):
         complete(**given)
     with pytest.raises(ParameterError, match="ranks to try"):
         choose(np.eye(3), ranks=())
+
+
+def test_entries_whose_squares_overflow_are_refused():
+    with pytest.raises(DataError, match=r"entries below 1e\+100.*got 3e\+200"):
+        complete(np.array([[1.0, np.nan], [3e200, 2.0]]), 1)

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 from auctor import MetricClassifier, metrics
+from auctor.core import memory
 from auctor.core.errors import DataError, DataWarning
 from auctor.lab.kernels.opauc import add_covariance, pair_slope, project_ball
 from auctor.lab.kernels.reservoir import keep_row
@@ -19,7 +20,6 @@ from auctor.lab.learners import (
     RegSolam,
     Solam,
 )
-from auctor.streaming import room
 
 
 def sphere(n=2000, d=10, p=0.1, seed=0):
@@ -158,8 +158,8 @@ SQUARE = [Opauc(), AdaOam(), MiniBatchAuc(), OnlineGaussianAuc()]
 @pytest.mark.parametrize("model", SQUARE, ids=repr)
 def test_too_many_columns_are_refused_before_memory_is_taken(model, monkeypatch):
     X = sparse.csr_array(([1.0], ([0], [61_999])), shape=(2, 62_000))
-    monkeypatch.setattr(room, "total_memory", lambda: 16 * 2**30)
-    wanted = r"62000 columns.* GiB.*StreamingAUC|62000.* GiB.*rank"
+    monkeypatch.setattr(memory, "available_bytes", lambda: 16 * 2**30)
+    wanted = r"GB of memory.* 62000 columns; got 17.2 GB.*(StreamingAUC|rank)"
     with monkeypatch.context() as patch:
         patch.setattr(type(model), "fresh_state", lambda *_: pytest.fail("memory is taken"))
         with pytest.raises(DataError, match=wanted):
@@ -176,7 +176,7 @@ def test_memory_that_the_system_does_not_give_is_the_same_error(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(Opauc, "fresh_state", refuse)
-    with pytest.raises(DataError, match=r"2 columns.* GiB"):
+    with pytest.raises(DataError, match="more memory for a state for 2 columns"):
         Opauc().fit(np.eye(2), [0, 1])
 
 
