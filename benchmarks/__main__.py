@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.run import Settings, run_suite
+from benchmarks.run import Settings, merge, run_suite
 
 
 def _suites() -> list[str]:
@@ -49,11 +49,22 @@ def main() -> None:
     run.add_argument(
         "--before", help="source folder of another checkout, for suites that compare with one"
     )
+    merged = commands.add_parser(
+        "merge", help="put the cells of other results files into a suite's"
+    )
+    merged.add_argument("suite", choices=_suites())
+    merged.add_argument("files", type=Path, nargs="+", help="such as results/<suite>.partial.json")
     options = parser.parse_args()
     if options.command == "list":
         _list()
+    elif options.command == "merge":
+        merge(import_module(f"benchmarks.suites.{options.suite}"), options.files)
     else:
         suite = import_module(f"benchmarks.suites.{options.suite}")
+        reason = suite.missing() if hasattr(suite, "missing") else None
+        if reason:  # such as a suite for a GPU where there is none
+            print(reason)
+            return
         settings = Settings(
             quick=options.quick, only=options.only, budget=options.budget, resume=options.resume,
             before=options.before,

@@ -275,6 +275,30 @@ def _run_section(
     print(_section_text(section.name, result), flush=True)
 
 
+def merge(suite: ModuleType, files: Iterable[Path]) -> None:
+    """Put the cells of other results files, such as partial ones, into that of the suite.
+
+    Sections with a function ``summary`` of their cells can be merged. The facts about the machine
+    remain those of the suite's file; cells say themselves where else they were measured.
+    """
+    path = RESULTS / f"{suite.name}.json"
+    content = json.loads(path.read_text())
+    for section in suite.sections:
+        for file in files:
+            other = json.loads(file.read_text())["sections"].get(section.name)
+            if other is None or not hasattr(section, "summary"):
+                continue
+            known = content["sections"][section.name]
+            cells = {item: dict(cell) for item, cell in known["cells"].items()}
+            for item, cell in other["cells"].items():
+                cells.setdefault(item, {}).update(cell)
+            made = section.summary(cells)
+            by_hand = [note for note in known["notes"] if note not in made["notes"]]
+            known |= made | {"notes": [*made["notes"], *by_hand]}
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    path.with_suffix(".md").write_text(markdown(content))
+
+
 def _ordered(sections: dict[str, object], suite: ModuleType) -> dict[str, object]:
     order = [section.name for section in suite.sections]
     return {name: sections[name] for name in order if name in sections}

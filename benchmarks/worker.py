@@ -105,11 +105,7 @@ class Server:
 
 
 def _parts(matrix: sp.csr_array) -> list[tuple[np.ndarray, type]]:
-    return [
-        (matrix.data, np.float64),
-        (matrix.indices, np.int64),
-        (matrix.indptr, np.int64),
-    ]
+    return [(matrix.data, np.float64), (matrix.indices, np.int64), (matrix.indptr, np.int64)]
 
 
 @contextlib.contextmanager

@@ -92,13 +92,7 @@ def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: in
 
 
 def path(
-    X: Matrix,
-    y: np.ndarray,
-    form: Form,
-    strengths: np.ndarray,
-    tol: float,
-    mode: str,
-    threads: int,
+    X: Matrix, y: np.ndarray, form: Form, strengths: np.ndarray, tol: float, mode: str, threads: int
 ) -> tuple[np.ndarray, dict[str, object]]:
     """`regularisation_path` over the given strengths."""
     from auctor.solvers.sparse.path import regularisation_path

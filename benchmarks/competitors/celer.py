@@ -56,13 +56,7 @@ def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: in
 
 
 def path(
-    X: Matrix,
-    y: np.ndarray,
-    form: Form,
-    strengths: np.ndarray,
-    tol: float,
-    mode: str,
-    threads: int,
+    X: Matrix, y: np.ndarray, form: Form, strengths: np.ndarray, tol: float, mode: str, threads: int
 ) -> tuple[np.ndarray, dict[str, object]]:
     """`celer_path`, warm-started, pruned."""
     from celer import celer_path

@@ -50,13 +50,7 @@ def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: in
 
 
 def path(
-    X: Matrix,
-    y: np.ndarray,
-    form: Form,
-    strengths: np.ndarray,
-    tol: float,
-    mode: str,
-    threads: int,
+    X: Matrix, y: np.ndarray, form: Form, strengths: np.ndarray, tol: float, mode: str, threads: int
 ) -> tuple[np.ndarray, dict[str, object]]:
     """Its path over the given strengths."""
     from glmnet import ElasticNet, LogitNet

@@ -79,13 +79,7 @@ def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: in
 
 
 def path(
-    X: Matrix,
-    y: np.ndarray,
-    form: Form,
-    strengths: np.ndarray,
-    tol: float,
-    mode: str,
-    threads: int,
+    X: Matrix, y: np.ndarray, form: Form, strengths: np.ndarray, tol: float, mode: str, threads: int
 ) -> tuple[np.ndarray, dict[str, object]]:
     """Least squares by its own path method, the rest by a warm-started loop."""
     model = _model(form.at(strengths[0]), X.shape[1], tol)

@@ -47,13 +47,7 @@ def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: in
 
 
 def path(
-    X: Matrix,
-    y: np.ndarray,
-    form: Form,
-    strengths: np.ndarray,
-    tol: float,
-    mode: str,
-    threads: int,
+    X: Matrix, y: np.ndarray, form: Form, strengths: np.ndarray, tol: float, mode: str, threads: int
 ) -> tuple[np.ndarray, dict[str, object]]:
     """`enet_path`, warm-started."""
     from sklearn.linear_model import enet_path

@@ -52,7 +52,7 @@ WIDE = 1000
 Members = dict[str, bytes]
 _FOLDER = tempfile.TemporaryDirectory()
 atexit.register(_FOLDER.cleanup)
-_PATH, _AGAIN = Path(_FOLDER.name) / "case.auctor", Path(_FOLDER.name) / "again.auctor"
+PATH, AGAIN = Path(_FOLDER.name) / "case.auctor", Path(_FOLDER.name) / "again.auctor"
 X = np.random.default_rng(1).normal(size=(60, D))
 Y = (X[:, 0] + X[:, 1] ** 2 > 0.7).astype(int)
 
@@ -60,7 +60,7 @@ Y = (X[:, 0] + X[:, 1] ** 2 > 0.7).astype(int)
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Files of models, changed."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
-    change = Change(rng)
+    change = Change(rng, seeds())
     while True:
         kind, data = change.case()
         yield Case(kind, data, {})
@@ -68,9 +68,9 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 def check(case: Case) -> str:
     """ "refused" or "accepted"; anything that is wrong raises."""
-    _PATH.write_bytes(case.data)
+    PATH.write_bytes(case.data)
     try:
-        saved = read_saved(_PATH)
+        saved = read_saved(PATH)
     except AuctorError:
         return "refused"
     members = members_of(case.data)
@@ -78,10 +78,8 @@ def check(case: Case) -> str:
         warnings.simplefilter("ignore")
         for origin in seeds():
             if members == members_of(origin):
-                _PATH.write_bytes(origin)
-                assert scores_of(saved.model, X) == scores_of(auctor.load(_PATH), X), (
-                    "another model"
-                )
+                PATH.write_bytes(origin)
+                assert scores_of(saved.model, X) == scores_of(auctor.load(PATH), X), "another model"
                 return "accepted"
         use(saved.model)
     return "accepted"
@@ -107,8 +105,8 @@ def use(model: Any) -> None:
             chances = model.predict_proba(table)
             assert not small or np.allclose(chances.sum(axis=1), 1.0), "no probabilities"
     assert not small or np.isfinite(scores).all(), "scores that are no numbers"
-    auctor.save(model, _AGAIN)
-    assert scores_of(auctor.load(_AGAIN), table) == scores_of(model, table), "another model"
+    auctor.save(model, AGAIN)
+    assert scores_of(auctor.load(AGAIN), table) == scores_of(model, table), "another model"
     if isinstance(model, streaming.OnlineClassifier):
         try:
             model.partial_fit(rows, model.classes_[np.arange(len(rows)) % 2])
@@ -130,8 +128,8 @@ def seeds() -> tuple[bytes, ...]:
     """Files of all kinds of models."""
     made = []
     for model in models():
-        auctor.save(model, _PATH, notes={"n": 1})
-        made.append(_PATH.read_bytes())
+        auctor.save(model, PATH, notes={"n": 1})
+        made.append(PATH.read_bytes())
     return tuple(made)
 
 
@@ -171,14 +169,14 @@ def models() -> Iterator[Any]:
 class Change:
     """Makes cases of the seeds."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+    def __init__(self, rng: np.random.Generator, seeds: tuple[bytes, ...] = ()) -> None:
+        self.rng, self.seeds = rng, seeds
 
     def case(self) -> tuple[str, bytes]:
         """How a file was changed, and the file."""
-        origin = self._one(seeds())
+        origin = self._one(self.seeds)
         if self.rng.random() < 0.2:
-            return "bytes", mutated(origin, seeds(), self.rng)
+            return "bytes", mutated(origin, self.seeds, self.rng)
         members = members_of(origin) or {}
         for _ in range(1 + int(self.rng.integers(3))):
             change = self._one(("json", "json", "array", "array", "member", "byte"))

@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -67,7 +68,11 @@ def run(
     seconds: float = PATIENCE,
 ) -> Ended:
     """Run ``auctor`` to its end."""
-    process = start(arguments, folder=folder, memory=memory)
+    return _ended(start(arguments, folder=folder, memory=memory), seconds)
+
+
+def _ended(process: subprocess.Popen[str], seconds: float = PATIENCE) -> Ended:
+    """How a process ends; it is killed if that takes too long."""
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -77,15 +82,23 @@ def run(
     return Ended(process.returncode, out, err)
 
 
+class Moment(NamedTuple):
+    """Seconds after the start, or after the first time that a condition holds."""
+
+    seconds: float
+    condition: Callable[[], bool] = lambda: True
+
+
 def run_and_stop(
-    arguments: Sequence[object], *, folder: Path, after: float, by: signal.Signals
+    arguments: Sequence[object], *, folder: Path, moment: Moment, by: signal.Signals
 ) -> Ended | None:
-    """Run ``auctor`` and send it a signal after some seconds; None if it had ended by then."""
+    """Run ``auctor`` and send it a signal at a moment; None if it had ended by then."""
     process = start(arguments, folder=folder)
+    while not moment.condition() and process.poll() is None:
+        time.sleep(0.001)
     try:
-        process.communicate(timeout=after)
+        process.communicate(timeout=moment.seconds)
         return None
     except subprocess.TimeoutExpired:
         process.send_signal(by)
-    out, err = process.communicate()
-    return Ended(process.returncode, out, err)
+    return _ended(process)

@@ -260,6 +260,9 @@ TABLES: dict[str, Callable[..., Made]] = {
     "covtype": _covtype,
     "kdd99": _kdd99,
     "campaign": partial(_odds, "campaign"),
+    "kr-vs-k-zero-one_vs_draw": partial(_keel, "kr-vs-k-zero-one_vs_draw", blank=False),
+    "yeast1": partial(_keel, "yeast1", blank=True),
+    "waveform": partial(_odds, "waveform"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable
 
@@ -14,6 +15,8 @@ name = "additive_speed"
 ROWS, COLUMNS = 100_000, 96
 #: Shape of the timed fits.
 FIT_ROWS, FIT_COLUMNS = 50_000, 100
+#: Shape of the fit whose memory is measured.
+MEMORY_ROWS, MEMORY_COLUMNS = 50_000, 20
 #: Rows and columns of the comparison with EBM, which takes minutes on more.
 EBM_ROWS, EBM_COLUMNS = 2_000, 10
 #: Pairs for every column in EBM's defaults ("3x").
@@ -57,6 +60,18 @@ def run(settings: Settings) -> dict[str, object]:
                 "fit at one strength: CPU over LightGBM's default",
                 fits["lightgbm"],
                 2.0,
+                at_least=False,
+            ),
+            bar(
+                "mains with their search: CPU over LightGBM's default",
+                fits["lightgbm, search"],
+                3.0,
+                at_least=False,
+            ),
+            bar(
+                "peak memory of a fit over 1.3 B an entry and 20 B a row and member",
+                _memory(settings),
+                1.0,
                 at_least=False,
             ),
             bar("EBM's CPU (defaults) over that of strength='auto'", fits["ebm"], 5.0),
@@ -140,7 +155,7 @@ def _fits(
 ) -> tuple[dict[str, object], list[list[object]]]:
     from auctor import AdditiveClassifier
 
-    ratios: dict[str, object] = {"lightgbm": None}
+    ratios: dict[str, object] = {"lightgbm": None, "lightgbm, search": None}
     rows: list[list[object]] = []
     n, p = (FIT_ROWS // 10, FIT_COLUMNS) if settings.quick else (FIT_ROWS, FIT_COLUMNS)
     X, y = problem(n, p)
@@ -149,12 +164,15 @@ def _fits(
         warnings.simplefilter("ignore")
         ours = _cpu(lambda: AdditiveClassifier(strength=3e-3, n_threads=1).fit(X, y))
         rows.append(["auctor, one strength", n, p, ours])
+        search = _cpu(lambda: AdditiveClassifier(interactions=0, n_threads=1).fit(X, y))
+        rows.append(["auctor, strength auto, no pairs", n, p, search])
         try:
             from lightgbm import LGBMClassifier
 
             theirs = _cpu(lambda: LGBMClassifier(n_jobs=1, verbose=-1).fit(X, y))
             rows.append(["lightgbm, 100 trees", n, p, theirs])
             ratios["lightgbm"] = ours / theirs
+            ratios["lightgbm, search"] = search / theirs
         except ImportError:
             pass
         n, p = EBM_ROWS, EBM_COLUMNS
@@ -186,6 +204,20 @@ def _against_ebm(X: np.ndarray, y: np.ndarray, rows: list[list[object]]) -> dict
         ratios[f"ebm, {label}"] = theirs / ours[label]
     ratios["ebm"] = theirs / ours["no pairs"]
     return ratios
+
+
+def _memory(settings: Settings) -> float:
+    """Largest sum of all arrays during a default fit, over what the design allows."""
+    from auctor import AdditiveClassifier
+
+    n, p = MEMORY_ROWS // (10 if settings.quick else 1), MEMORY_COLUMNS
+    X, y = problem(n, p)
+    model = AdditiveClassifier(n_threads=1)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / (1.3 * n * p + 20 * n * model.members)
 
 
 def _paths(settings: Settings) -> list[list[object]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +19,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, f1_score, log_loss, roc_auc_score
 
 from benchmarks.problems import datasets, frames
-from benchmarks.run import Settings, bar, table
+from benchmarks.run import Settings, bar, machine_facts, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,7 @@ name = "additive_tables"
 ROWS = 3_000
 #: Tables that are measured a second time with more rows to train on.
 LARGE = {"adult": 20_000, "elec2": 20_000, "credit-default": 20_000}
+SIZES = {name: ROWS for name in frames.FRAMES} | {f"{name}, {n}": n for name, n in LARGE.items()}
 SPLITS = 2
 #: Smallest probability in the log-loss.
 LEAST = 1e-6
@@ -84,6 +87,17 @@ def _curves(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
     return _additive(train, y, test, seed, pairs=0)
 
 
+def _five_folds(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
+    """The same model with the threshold that scikit-learn picks on five folds of its own."""
+    from sklearn.model_selection import TunedThresholdClassifierCV
+
+    from auctor import AdditiveClassifier
+
+    model = AdditiveClassifier("f1", n_threads=1, random_state=seed)
+    tuned = TunedThresholdClassifierCV(model, scoring="f1", cv=5, random_state=seed).fit(train, y)
+    return Fit(tuned.predict_proba(test)[:, 1], flagged=tuned.predict(test) == 1)
+
+
 def _linear(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
@@ -112,19 +126,24 @@ def _lightgbm(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
     from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed).fit(train, y)
-    return Fit(model.predict_proba(test)[:, 1], size=100 * 31)
+    return Fit(model.predict_proba(test)[:, 1], size=_tree_numbers(model))
+
+
+def _tree_numbers(model: Any) -> int:
+    """A number for each leaf, and a column and a threshold for each split."""
+    leaves = sum(tree["num_leaves"] for tree in model.booster_.dump_model()["tree_info"])
+    return 3 * leaves - 2 * int(model.booster_.num_trees())
 
 
 def _lightgbm_tuned(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
     from lightgbm import LGBMClassifier
     from sklearn.model_selection import GridSearchCV
 
-    grid = [
-        {"num_leaves": [4, 15, 31], "n_estimators": [100, 300], "learning_rate": [0.05]},
-    ]
+    grid = [{"num_leaves": [4, 15, 31], "n_estimators": [100, 300], "learning_rate": [0.05]}]
     model = LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed)
     search = GridSearchCV(model, grid, scoring="neg_log_loss", cv=3).fit(train, y)
-    return Fit(search.predict_proba(test)[:, 1])
+    size = _tree_numbers(search.best_estimator_)
+    return Fit(search.predict_proba(test)[:, 1], size=size)
 
 
 def _catboost(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
@@ -138,7 +157,10 @@ def _catboost(train: Any, y: np.ndarray, test: Any, seed: int) -> Fit:
     model = CatBoostClassifier(
         verbose=0, thread_count=1, random_seed=seed, cat_features=text, allow_writing_files=False
     ).fit(train, y)
-    return Fit(model.predict_proba(test)[:, 1])
+    # A tree has the same split at all nodes of a level.
+    depth = int(model.get_all_params()["depth"])
+    size = int(model.tree_count_) * (2**depth + 2 * depth)
+    return Fit(model.predict_proba(test)[:, 1], size=size)
 
 
 METHODS: dict[str, Callable[..., Fit]] = {
@@ -151,15 +173,68 @@ METHODS: dict[str, Callable[..., Fit]] = {
     "LightGBM, tuned": _lightgbm_tuned,
     "CatBoost": _catboost,
 }
+#: Our model with another threshold: a cell of its own, for F1 alone.
+FIVE_FOLDS = "threshold of five folds"
+CELLS = METHODS | {FIVE_FOLDS: _five_folds}
 #: Methods that compile on their first call, which nobody's clock counts.
-COMPILED = ("curves with pairs", "curves")
+COMPILED = ("curves with pairs", "curves", FIVE_FOLDS)
+#: Effort of a method, relative to one fit of curves with pairs.
+EFFORT = {"EBM": 15, "thr": 6}
 #: Package that a method needs.
 NEEDS = {"EBM": "interpret", "Lig": "lightgbm", "Cat": "catboost"}
 
 
 def run(settings: Settings) -> dict[str, object]:
     """Every table, split and method; one process for each method on a table."""
-    cells: dict[str, dict[str, Any]] = dict(settings.known)
+    cells: dict[str, dict[str, Any]] = {item: dict(cell) for item, cell in settings.known.items()}
+    notes, todo = [], []
+    facts = machine_facts()
+    where = f"{facts['cpu']}, {facts['cores']} cores, on {str(facts['date'])[:10]}"
+    for item in list(SIZES)[: 2 if settings.quick else None]:
+        wanted = [
+            method
+            for method in CELLS
+            if method not in cells.get(item, {}) and settings.wants(f"{item}:{method}")
+        ]
+        try:
+            frame, _ = frames.FRAMES[item.partition(",")[0]]() if wanted else (None, None)
+        except datasets.MissingDataSet as error:
+            notes.append(str(error))
+            continue
+        for method in wanted:
+            package = NEEDS.get(method[:3])
+            if package and find_spec(package) is None:
+                notes.append(f"{method} was not run: {package} is not installed.")
+            else:
+                work = min(SIZES[item], len(frame)) * frame.shape[1] * EFFORT.get(method[:3], 1)
+                todo.append((work, item, method))
+    # The longest first, so that the cores end together; with a budget, as many as possible.
+    todo.sort(reverse=math.isinf(settings.deadline))
+
+    def one(cell: tuple[int, str, str]) -> None:
+        _, item, method = cell
+        if settings.over():
+            return
+        done = subprocess.run(
+            [sys.executable, "-m", __name__, item.partition(",")[0], str(SIZES[item]), method],
+            capture_output=True, text=True, check=False,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        if done.returncode:
+            notes.append(f"{method} failed on {item}: {done.stderr.strip().splitlines()[-1][:200]}")
+            return
+        found = json.loads(done.stdout.splitlines()[-1]) | {"where": where}
+        cells.setdefault(item, {})[method] = found
+        print(f"   {item}: {method}", flush=True)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(one, todo))
+    made = summary({item: cells[item] for item in SIZES if item in cells})
+    return made | {"notes": [*made["notes"], *sorted(set(notes))]}
+
+
+def summary(cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What is shown of the cells, by table and method."""
     notes = [
         f"{SPLITS} splits; at most {ROWS} rows and two thirds of a table to train on (20,000 where "
         "the name says so), the rest to test on; everybody on the same rows, one thread each.",
@@ -169,41 +244,16 @@ def run(settings: Settings) -> dict[str, object]:
         "strengths on five folds. CPU seconds are those of the fit, after a fit to a few rows that "
         "compiles what has to be compiled.",
     ]
-    todo = []
-    sizes = {stem: ROWS for stem in frames.FRAMES} | {f"{s}, {r}": r for s, r in LARGE.items()}
-    for item in list(sizes)[: 2 if settings.quick else None]:
-        try:
-            frames.FRAMES[item.partition(",")[0]]()
-        except datasets.MissingDataSet as error:
-            notes.append(str(error))
-            continue
-        for method in METHODS:
-            package = NEEDS.get(method[:3])
-            if package and find_spec(package) is None:
-                notes.append(f"{method} was not run: {package} is not installed.")
-            elif method not in cells.get(item, {}) and settings.wants(f"{item}:{method}"):
-                todo.append((item, sizes[item], method))
-    # The longest first, so that the cores end together.
-    todo.sort(key=lambda cell: -cell[1] * (10 if cell[2][:3] == "EBM" else 1))
-
-    def measure(cell: tuple[str, int, str]) -> None:
-        item, rows, method = cell
-        if settings.over():
-            return
-        done = subprocess.run(
-            [sys.executable, "-m", __name__, item.partition(",")[0], str(rows), method],
-            capture_output=True, text=True, check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )  # fmt: skip
-        if done.returncode:
-            notes.append(f"{method} failed on {item}: {done.stderr.strip().splitlines()[-1][:200]}")
-            return
-        cells.setdefault(item, {})[method] = json.loads(done.stdout.splitlines()[-1])
-        print(f"   {item}: {method}", flush=True)
-
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(measure, todo))
-    cells = {item: cells[item] for item in sizes if item in cells}
+    machines: dict[str, Counter[str]] = {}
+    for cell in cells.values():
+        for method, values in cell.items():
+            if "where" in values:
+                machines.setdefault(values["where"], Counter())[method] += 1
+    for where, counts in machines.items():
+        parts = ", ".join(f"{method} on {count} tables" for method, count in counts.items())
+        notes.append(
+            f"Measured on {where}: {parts}. CPU seconds of different machines do not compare."
+        )
     return {
         "title": "Test values and CPU seconds on many tables",
         "bars": _bars(cells),
@@ -212,11 +262,13 @@ def run(settings: Settings) -> dict[str, object]:
             _table(cells, "log_loss", "Test log-loss", "{:.4f}"),
             _table(cells, "average_precision", "Test average precision", "{:.4f}"),
             _table(cells, "f1", "Test F1 at the method's threshold, else one half", "{:.4f}"),
+            _thresholds(cells),
             _table(cells, "cpu", "CPU seconds of a fit", "{:.2f}"),
             _table(cells, "memory", "Peak memory of the process beyond its imports, MB", "{:.0f}"),
             _table(cells, "size", "Numbers in the model", "{:.0f}"),
+            _table(cells, "terms", "Terms: columns and pairs", "{:.0f}"),
         ],
-        "notes": sorted(set(notes)),
+        "notes": notes,
         "cells": cells,
     }  # fmt: skip
 
@@ -229,13 +281,13 @@ def measure(stem: str, rows: int, method: str) -> dict[str, list[float | None]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method in COMPILED:
-            METHODS[method](frame.iloc[warm], positive[warm], frame.iloc[warm], 0)
+            CELLS[method](frame.iloc[warm], positive[warm], frame.iloc[warm], 0)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for seed in range(SPLITS):
             train, test = frames.split(positive, seed, rows)
             X, y, new = frame.iloc[train], positive[train].astype(int), frame.iloc[test]
             start = time.process_time()
-            fit = METHODS[method](X, y, new, seed)
+            fit = CELLS[method](X, y, new, seed)
             cpu = time.process_time() - start
             truth, p = positive[test], np.clip(fit.probability, LEAST, 1.0 - LEAST)
             flagged = fit.probability >= 0.5 if fit.flagged is None else fit.flagged
@@ -287,6 +339,11 @@ def _bars(cells: dict[str, Any]) -> list[dict[str, object]]:
         if ratios:
             value = float(np.exp(np.mean(np.log(ratios))))
             rows.append(bar(f"EBM's CPU over ours, geometric mean, {text}", value, limit))
+    picked = _difference(cells, ours, FIVE_FOLDS, "f1")
+    if picked.size > 1:
+        error = picked.std(ddof=1) / np.sqrt(picked.size)
+        text = f"F1 - at a threshold of five folds, mean of {picked.size} tables (SE {error:.4f})"
+        rows.append(bar(text, picked.mean(), 0.0))
     gaps = [max(cell[ours]["gap"]) for cell in cells.values() if ours in cell]
     if gaps:
         rows.append(bar("largest gap of a member over tol", max(gaps), 1.0, at_least=False))
@@ -302,6 +359,20 @@ def _table(cells: dict[str, Any], what: str, title: str, form: str) -> dict[str,
         values = [cell.get(method, {}).get(what, [None]) for method in METHODS]
         rows.append([item, *("-" if None in v else form.format(np.mean(v)) for v in values)])
     return table(title, ["table", *METHODS], rows)
+
+
+def _thresholds(cells: dict[str, Any]) -> dict[str, object]:
+    """F1 of curves with pairs by where the threshold is picked."""
+    rows: list[list[object]] = [
+        [
+            item,
+            *(f"{np.mean(cell[method]['f1']):.4f}" for method in ("curves with pairs", FIVE_FOLDS)),
+        ]
+        for item, cell in cells.items()
+        if {"curves with pairs", FIVE_FOLDS} <= cell.keys()
+    ]
+    columns = ["table", "rows left out by the members", "five folds and a new fit"]
+    return table("Test F1 of curves with pairs, by the rows that pick the threshold", columns, rows)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,7 @@ import numpy as np
 from sklearn.covariance import GraphicalLassoCV
 from sklearn.model_selection import KFold
 
-from auctor.covariance import (
-    SparseInverseCovarianceCV,
-    covariance_path,
-    strength_of_empty_graph,
-)
+from auctor.covariance import SparseInverseCovarianceCV, covariance_path, strength_of_empty_graph
 from benchmarks.problems import graphs
 from benchmarks.problems.datasets import MissingDataSet
 from benchmarks.run import Settings, bar, table

@@ -88,7 +88,8 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
     """Train on a file, predict another; scores are positive where ``rare`` is predicted.
 
     The request has ``train``, ``test`` (paths), ``label`` (the column), ``rare`` (the rarer label),
-    ``metric``, ``folder`` (where to write) and ``cap`` (CPU seconds).
+    ``metric``, ``folder`` (where to write) and ``cap`` (CPU seconds); with ``report`` a report is
+    written, for which baselines are trained too.
     """
     from auctor.cli.main import main
 
@@ -100,7 +101,8 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
     with redirect_stdout(out), redirect_stderr(err):
         code = main(
             ["train", request["train"], "--test", request["test"], "--label", request["label"],
-             "--metric", request["metric"], "--out", model, "--json"]
+             "--metric", request["metric"], "--out", model, "--json",
+             *(["--report", model + ".html"] if request.get("report") else [])]
         )  # fmt: skip
     cpu = time.process_time() - start
     resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
@@ -109,15 +111,7 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
         return {"cpu": cpu, "error": said[:ERROR]}
     said = json.loads(out.getvalue())
     scores, positive = _predictions(model, request["test"], request["rare"])
-    return {
-        "cpu": cpu,
-        "scores": scores,
-        "rare_is_positive": positive,
-        "strength": said.get("strength"),
-        "on_edge": _on_edge(model),
-        "edge_told": any("scores still rise" in text for text in said["warnings"]),
-        "warnings": len(said["warnings"]),
-    }
+    return {"cpu": cpu, "scores": scores, "rare_is_positive": positive, "kind": said["kind"]}
 
 
 def _predictions(model: str, test: str, rare: str) -> tuple[list[float], bool]:
@@ -133,25 +127,6 @@ def _predictions(model: str, test: str, rare: str) -> tuple[list[float], bool]:
     below = {row["predicted"] for row, score in zip(rows, scores, strict=True) if score <= 0.0}
     positive = above == {rare} or (not above and below != {rare})
     return (scores if positive else [-score for score in scores]), positive
-
-
-def _on_edge(model: str) -> bool | None:
-    """Whether the chosen strength is the first or last that was tried, and better than the next.
-
-    ``None`` where that is not known.
-    """
-    from auctor import load
-
-    fitted = load(model)
-    fitted = getattr(fitted, "model_", fitted)
-    if not hasattr(fitted, "scores_") or len(fitted.strengths_) < 2:
-        return None
-    at, last = int(fitted.best_index_), len(fitted.strengths_) - 1
-    if at not in (0, last):
-        return False
-    both = fitted.scores_[:, [at, 1 if at == 0 else last - 1]]
-    both = both[~np.isnan(both).any(axis=1)]
-    return bool(both.size and both[:, 0].mean() > both[:, 1].mean())
 
 
 if __name__ == "__main__":

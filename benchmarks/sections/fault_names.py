@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
-import sqlite3
 import tempfile
+from contextlib import ExitStack
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.problems import commands
+from benchmarks.problems.databases import Absent, Duckdb, Postgres, Sqlite, named
 from benchmarks.run import Settings, bar, table
 
 name = "fault_names"
@@ -19,6 +20,7 @@ TITLE = "hostile names end to end"
 ROWS = 60
 #: Columns beside the hostile one; more commas than a name has semicolons.
 PLAIN = ("b", "c", "d", "e", "f")
+Base = Sqlite | Postgres
 #: What each name tries: the terminal, a comment or an identifier of SQL, the page, the file system.
 NAMES = (
     "\x1b[2J\x1b]0;owned\x07",
@@ -39,25 +41,37 @@ ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 def run(settings: Settings) -> dict[str, object]:
     """Each name as a column, as a label and, where it can be one, as a file."""
     names = NAMES[::3] if settings.quick else NAMES
-    rows = []
-    for name in names:
-        if settings.over():
-            break
-        with tempfile.TemporaryDirectory() as room:
-            rows.append([repr(name), *_followed(name, Path(room))])
+    rows, notes = [], []
+    bases: dict[str, Base] = {}
+    with ExitStack() as stack:
+        for kind in (Sqlite, Duckdb, Postgres):
+            try:
+                bases[kind.__name__] = base = kind()
+            except Absent as reason:
+                notes.append(f"{reason}.")
+            else:
+                stack.callback(base.close)
+        for name in names:
+            if settings.over():
+                break
+            with tempfile.TemporaryDirectory() as room:
+                rows.append([repr(name), *_followed(name, Path(room), list(bases.values()))])
     heads = ["crashes and tracebacks", "on the terminal", "in SQL", "in HTML"]
     return {
         "title": TITLE,
         "bars": [
-            bar(head, float(sum(row[k] for row in rows)), 0.0, at_least=False)
-            for k, head in enumerate(heads, start=1)
+            bar("names", float(len(rows)), float(len(names))),
+            *(
+                bar(head, float(sum(row[k] for row in rows)), 0.0, at_least=False)
+                for k, head in enumerate(heads, start=1)
+            ),
         ],
         "tables": [table("Names", ["name", *heads], rows)],
-        "notes": [],
+        "notes": [f"Queries run in {', '.join(bases)}.", *notes],
     }
 
 
-def _followed(name: str, folder: Path) -> list[int]:
+def _followed(name: str, folder: Path, bases: list[Base]) -> list[int]:
     """Faults of each kind that a name caused."""
     _table(folder / "rows.csv", name)
     wrong = acting = 0
@@ -78,7 +92,9 @@ def _followed(name: str, folder: Path) -> list[int]:
         wrong += ended.wrong is not None
         acting += bool(ACTING.search(ended.out) or ACTING.search(ended.err.replace("\r\n", "\n")))
     wrong += not (folder / "m.auctor").exists()
-    return [wrong, acting, _in_sql(folder, name), _in_page(folder / "m.html")]
+    path = folder / "m.sql"
+    in_sql = sum(_in_sql(path, name, base) for base in bases) if path.exists() else 0
+    return [wrong, acting, in_sql, _in_page(folder / "m.html")]
 
 
 def _table(path: Path, name: str) -> None:
@@ -93,23 +109,22 @@ def _table(path: Path, name: str) -> None:
             writer.writerow([*(f"{value:.4f}" for value in row), label])
 
 
-def _in_sql(folder: Path, name: str) -> int:
-    """Whether the query does anything but add scores to the rows."""
-    path = folder / "m.sql"
-    if not path.exists():
-        return 0
-    base = sqlite3.connect(":memory:")
-    base.execute("CREATE TABLE precious (a)")
-    column = f"x{name}".replace('"', '""')
-    plain = ", ".join(f"{one} REAL" for one in PLAIN)
-    base.execute(f'CREATE TABLE rows ("{column}" REAL, {plain})')
-    base.execute(f"INSERT INTO rows VALUES (1{', 2' * len(PLAIN)})")
+def _in_sql(path: Path, name: str, base: Base) -> bool:
+    """Whether the query of a file does anything but add a score to each row."""
+    query = path.read_bytes().decode()  # with the line ends of names
+    columns = ", ".join(f"{named(one)} REAL" for one in (f"x{name}", *PLAIN))
+    for statement in (
+        "DROP TABLE IF EXISTS precious",
+        "DROP TABLE IF EXISTS rows",
+        "CREATE TABLE precious (a REAL)",
+        f"CREATE TABLE rows ({columns})",
+        f"INSERT INTO rows VALUES (1{', 2' * len(PLAIN)})",
+    ):
+        base.run(statement)
     try:
-        got = len(base.execute(path.read_text(encoding="utf-8")).fetchall())
-        left = len(base.execute("SELECT name FROM sqlite_master").fetchall())
-    except (sqlite3.Error, sqlite3.Warning):
-        return 1
-    return int((got, left) != (1, 2))
+        return len(base.run(query)) != 1 or len(base.run("SELECT count(*) FROM precious")) != 1
+    except Exception:  # of the database: the query is wrong, or the table is gone
+        return True
 
 
 class _Active(HTMLParser):

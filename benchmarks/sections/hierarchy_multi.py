@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from auctor.core.errors import DataWarning
-from auctor.hierarchy import Flat, HierarchicalMultiLabel
+from auctor.hierarchy import HierarchicalMultiLabel
+from auctor.hierarchy.decoders import Flat
 from auctor.hierarchy.tuning import tune_decoder
 from benchmarks.problems import taxonomies
 from benchmarks.problems.taxonomies import Labelled

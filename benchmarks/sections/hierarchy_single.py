@@ -76,7 +76,7 @@ def run(settings: Settings) -> dict[str, object]:
             "CPU seconds, one thread, the faster of two fits. hiclass trains LogisticRegression at "
             "every node, with C=10 on 20 newsgroups and 1 on the tree: a strength of 1 / (C rows "
             "of the node); ours has one strength at all "
-            "nodes, so node objectives are not the same and were not compared.",
+            "nodes, so node objectives are not the same and were not compared."
         ],
         "cells": cells,
     }

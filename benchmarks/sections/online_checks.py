@@ -42,7 +42,7 @@ def run(settings: Settings) -> dict[str, object]:
                 sum(row[-1] == "FAIL" for row in rows),
                 0,
                 at_least=False,
-            ),
+            )
         ],
         "tables": [table("Checks", columns, rows)],
         "cells": cells,

@@ -283,8 +283,8 @@ def run(settings: Settings) -> dict[str, object]:
             "smoothing solver; those of equivalent problems (in the span of the rows, over rows in "
             "place of sets) on these, against what a user would get for them. Rules are judged by "
             "pair: a rule against each rule that is next on some problems.",
-            "`exact` has no bar: it is there for its accuracy, exact after one step, and is slower "
-            "than what is next, which stops at the tolerance.",
+            "The rule `exact` was deleted: it was slower than what is next, 0.93 to 1.03 times "
+            "`newton`'s speed, .34 to .82 times `dual`'s and .28 times `row_space`'s.",
             "A rule `lbfgs_then_newton` for up to 600 columns was deleted: against `lbfgs` it "
             "gained 0.80 to 1.08 on madelon and two generated sets, and 1.00 in the geometric mean "
             "on three digits of usps and on madelon, raw and scaled, at strengths 1e-3 and 1e-5. "

@@ -92,6 +92,6 @@ def run(settings: Settings) -> dict[str, object]:
         ],
         "notes": [
             f"{part}The plain read is cold; a system with the memory for it keeps the pages of the "
-            "files, so that passes after the first may not be.",
+            "files, so that passes after the first may not be."
         ],
     }

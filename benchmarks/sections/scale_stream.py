@@ -21,10 +21,7 @@ def _streamed(X: FloatArray, target: Target, n_threads: int | None) -> Data:
 
 
 #: Stores: the two products alone, and what a stream of blocks can offer.
-STORES = {
-    "two products": lambda X, target, n_threads: TwoProducts(X, target),
-    "stream": _streamed,
-}
+STORES = {"two products": lambda X, target, n_threads: TwoProducts(X, target), "stream": _streamed}
 
 
 def run(settings: Settings) -> dict[str, object]:

@@ -48,10 +48,7 @@ def run(settings: Settings) -> dict[str, object]:
     rare = int(np.count_nonzero(y > 0.0))
     parts = np.array_split(np.arange(n), SHARDS)
     data = Sharded(Far([Sparse(X[some], Target(y[some]), n_threads=1) for some in parts]))
-    limits = {
-        "row": SHARDS * (2 * COLUMNS + 16),
-        "pair": SHARDS * (2 * COLUMNS + 3 * rare + 16),
-    }
+    limits = {"row": SHARDS * (2 * COLUMNS + 16), "pair": SHARDS * (2 * COLUMNS + 3 * rare + 16)}
     found = []
     for kind, chosen in LOSSES.items():
         for loss in chosen:
@@ -72,7 +69,7 @@ def run(settings: Settings) -> dict[str, object]:
         ],
         "notes": [
             f"Steps 2 to {STEPS} of L-BFGS: scores, value, slopes, gradient, line search and "
-            "intercept, divided by the evaluations. Labels are sent once, before.",
+            "intercept, divided by the evaluations. Labels are sent once, before."
         ],
     }
 

@@ -54,9 +54,7 @@ def run(settings: Settings) -> dict[str, object]:
             ),
             table("C18: test scores by strength", ["loss", *map(str, STRENGTHS)], best_rows),
         ],
-        "notes": [
-            "Generated data: Gaussian rows of unit length, noisy linear labels.",
-        ],
+        "notes": ["Generated data: Gaussian rows of unit length, noisy linear labels."],
     }
 
 
@@ -98,8 +96,7 @@ def _cost(shapes: tuple) -> tuple[list, float, float]:
             exact = _problem(X, y, _loss(measure), 1e-4)
             smooth = exact.with_loss(_loss(measure).smoothed(0.02))
             clocks = interleave(
-                {"smooth": _fresh(smooth, w), "exact": _fresh(exact, w)},
-                repeats=15,
+                {"smooth": _fresh(smooth, w), "exact": _fresh(exact, w)}, repeats=15
             )
             ratio = clocks["smooth"].summary()["wall"] / clocks["exact"].summary()["wall"]
             rows.append([measure, n, d, ratio])

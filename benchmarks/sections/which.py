@@ -34,10 +34,7 @@ def cost(y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 #: How each measure is computed, how auctor calls it, and whether greater is better.
-MEASURES = {
-    "F1": (f1_score, "f1", True),
-    "cost": (cost, f"cost({MISS:g})", False),
-}
+MEASURES = {"F1": (f1_score, "f1", True), "cost": (cost, f"cost({MISS:g})", False)}
 
 
 def _logistic(measure: str) -> object:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from benchmarks.sections import defaults
+from importlib.util import find_spec
+
+from benchmarks.sections import defaults, defaults_scale
 
 name = "defaults"
-title = "Defaults: a stranger's table in, nothing set, against tuned logistic regression"
-sections = (defaults,)
+title = "Defaults: a stranger's table in, nothing set, against tuned logistic regression and trees"
+sections = (defaults, defaults_scale)
+#: Parts of the time budget.
+shares = {"defaults": 5.0, "defaults_scale": 1.0}
+
+
+def missing() -> str | None:
+    """Why the suite cannot run here, if it cannot."""
+    return None if find_spec("lightgbm") else "LightGBM is not installed"

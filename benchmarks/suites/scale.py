@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.sections import (
     scale_answers,
+    scale_curves,
     scale_dask,
     scale_dask_ml,
     scale_disk,
@@ -26,6 +27,7 @@ sections = (
     scale_pairs,
     scale_disk,
     scale_large,
+    scale_curves,
     scale_dask,
     scale_dask_ml,
     scale_spark,

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from auctor.minimise import minimise
 from auctor.problem import Point, Problem
 from auctor.solvers import ProximalNewton
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse.models.lowrank import survey
-from auctor.solvers.specs import spec_of
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from auctor.losses import Logistic
 from auctor.penalties import L1
 from auctor.problem import Problem
 from auctor.solvers import Fista, Lhac, ProximalNewton
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse import lhac as lhac_module
 from auctor.solvers.sparse import proximal_newton
 from auctor.solvers.sparse.models.lowrank import survey
-from auctor.solvers.specs import spec_of
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table
 from benchmarks.theory import problems
