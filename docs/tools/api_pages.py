@@ -26,6 +26,7 @@ MODULES = {
     "covariance": ["auctor.covariance"],
     "tune": ["auctor.tune"],
     "hierarchy": ["auctor.hierarchy", "auctor.hierarchy.metrics", "auctor.hierarchy.policies"],
+    "forecast": ["auctor.forecast", "auctor.forecast.metrics"],
     "reports": ["auctor.reports"],
     "testing": ["auctor.testing"],
 }
