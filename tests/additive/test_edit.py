@@ -8,6 +8,7 @@ import auctor
 from auctor import AdditiveClassifier, AdditiveRegressor
 from auctor.core.errors import DataError
 from auctor.saved.describe import describe_file
+from tests.additive.directions import steps_back
 
 
 def _rows():
@@ -140,6 +141,22 @@ def test_a_monotone_column_keeps_its_direction():
     with pytest.raises(DataError, match="direction"):
         model.edit("age", level[::-1])
     model.edit("age", 0.5 * level)
+
+
+def test_a_monotone_curve_is_dropped_after_its_pairs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] * (1.0 + (X[:, 1] > 0.0)) + 0.3 * rng.normal(size=600)
+    model = AdditiveRegressor(members=2, monotone={0: 1}, interactions=[(0, 1)], strength=1e-4).fit(
+        X, y
+    )
+    with pytest.raises(DataError, match=r"direction of 'x0'.*Drop its pairs first: 'x0 x x1'"):
+        model.edit("x0", drop=True)
+    assert steps_back(model, X, 0, 1) == 0
+    model.edit("x0 x x1", drop=True)
+    assert steps_back(model, X, 0, 1) == 0
+    model.edit("x0", drop=True)
+    assert not model.explain(X)[:, 0].any()
 
 
 def test_regressions_are_edited_too():

@@ -40,6 +40,7 @@ def edited(
     term: int,
     k: int,
     *,
+    names: Sequence[str],
     values: Any = None,
     flat: tuple[float, float] | None = None,
     drop: bool = False,
@@ -53,6 +54,8 @@ def edited(
         Number of the column, or of the pair behind the columns.
     k : int
         Number of the score.
+    names : sequence of str
+        Names of the columns, then of the pairs.
     values : array or mapping, optional
         As in `AdditiveClassifier.edit`.
     flat : (low, high), optional
@@ -75,16 +78,35 @@ def edited(
         raise DataError("finite values", got="NaN or infinity", todo="Pass numbers.")
     coef = model.coef.copy()
     coef[k, a:b] = new
-    if moves_back(model.bins, model.bins.tables(coef[k]), int(model.sign) * model.signs):
-        raise DataError(
-            "values in the direction of a monotone column",
-            got="some against it",
-            todo="Pass values with which the column rises, or falls, in its direction.",
-        )
+    _check_directions(model, coef[k], drop, names)
     error = None if model.error is None else model.error.copy()
     if error is not None:  # what a person has set has no standard error
         error[k, a:b][new != old] = 0.0
     return replace(model, coef=coef, error=error)
+
+
+def _check_directions(
+    model: CurveModel, coef: FloatArray, drop: bool, names: Sequence[str]
+) -> None:
+    """Refuse tables with which a monotone column moves against its direction.
+
+    Where a curve is dropped, the maps of its column may do so: what they take from the curve is
+    gone. A map that is dropped moves no column back.
+    """
+    bins = model.bins
+    against = moves_back(bins, bins.tables(coef), int(model.sign) * model.signs)
+    if not against:
+        return
+    j = against[0]
+    pairs = [
+        repr(names[number])
+        for number, pair in enumerate(bins.pairs, len(bins.columns))
+        if j in (pair.first, pair.second) and coef[slice(*bins.bounds[number : number + 2])].any()
+    ]
+    got, todo = "values that move back", "Pass values that rise, or fall, in its direction."
+    if drop:
+        got, todo = "pairs that move back alone", f"Drop its pairs first: {', '.join(pairs)}."
+    raise DataError(f"the direction of {names[j]!r} to hold", got=got, todo=todo)
 
 
 def _flattened(part: Any, old: FloatArray, flat: tuple[float, float]) -> FloatArray:

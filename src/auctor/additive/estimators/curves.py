@@ -214,7 +214,7 @@ class CurveEstimator:
         check_is_fitted(self)
         old: CurveModel = self.model_
         number = term_number(self.names_, term, len(old.bins.columns))
-        new = edited(old, number, score, values=values, flat=flat, drop=drop)
+        new = edited(old, number, score, names=self.names_, values=values, flat=flat, drop=drop)
         made = Edit(self.names_[number], moved_by(old, new, number))
         # The model of the fit, by which the held-out scores were made.
         result, first = getattr(self, "_edits", (None, old))
