@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray
+from auctor.kernels.runtime.parallel import in_parallel
 
 #: A matrix of which each row stores its nonzero entries and their columns (CSR).
 CompressedRows = csr_array
 #: Share of nonzero entries from which a dense array is faster than compressed rows.
 DENSE_SHARE = 0.3
+#: Entries of a strip of rows that is read twice.
+STRIP_ENTRIES = 1 << 16
 
 
 def is_dense(matrix: Any) -> bool:
@@ -113,11 +117,22 @@ def column_ends(matrix: Any) -> tuple[FloatArray, FloatArray]:
     >>> column_ends(csr_array([[0.0, -1.0], [3.0, -2.0]]))
     (array([ 0., -2.]), array([ 3., -1.]))
     """
-    low, high = (
-        np.asarray(end if is_dense(matrix) else end.toarray(), dtype=np.float64).ravel()
-        for end in (matrix.min(axis=0), matrix.max(axis=0))
+    if not is_dense(matrix):
+        low, high = (end.toarray().ravel() for end in (matrix.min(axis=0), matrix.max(axis=0)))
+        return low.astype(np.float64), high.astype(np.float64)
+    size = max(1, STRIP_ENTRIES // max(matrix.shape[1], 1))
+    # Both ends of a strip while it is in the cache.
+    ends = in_parallel(
+        partial(_ends, matrix[first : first + size]) for first in range(0, matrix.shape[0], size)
     )
-    return low, high
+    return (
+        np.min([low for low, _ in ends], axis=0).astype(np.float64),
+        np.max([high for _, high in ends], axis=0).astype(np.float64),
+    )
+
+
+def _ends(strip: Array) -> tuple[Array, Array]:
+    return strip.min(axis=0), strip.max(axis=0)
 
 
 def largest_size(matrix: Any) -> float:
