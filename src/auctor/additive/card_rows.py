@@ -51,9 +51,9 @@ def _column_rows(bins: ColumnBins | LevelBins, points: FloatArray, name: str) ->
     if isinstance(bins, MeanBins):
         return _mean_rows(bins, points, name)
     if isinstance(bins, LevelBins):
-        found: list[Interval | LevelSet] = [MISSING_VALUES]
-        found += [_level_set(bins, [code]) for code in range(1, bins.size)]
-        pairs = zip(found, points.tolist(), strict=True)
+        ranges: list[Interval | LevelSet] = [MISSING_VALUES]
+        ranges += [_level_set(bins, [code]) for code in range(1, bins.size)]
+        pairs = zip(ranges, points.tolist(), strict=True)
         return [CardRow((name,), (levels,), adds) for levels, adds in pairs]
     ends = np.append(bins.cuts, math.inf)
     starts = np.append(-math.inf, bins.cuts)
@@ -89,10 +89,10 @@ def _mean_rows(bins: MeanBins, points: FloatArray, name: str) -> list[CardRow]:
         shown = f"mean {shown}: {inside.sum()} levels ({some})" if inside.any() else ""
         if level == other:
             shown = f"{shown}, and other levels" if shown else "other levels"
-        chosen = LevelSet(
+        levels = LevelSet(
             shown, tuple(labels[k] for k in listed), bins.values[listed], level == other
         )
-        rows.append(CardRow((name,), (chosen,), float(level)))
+        rows.append(CardRow((name,), (levels,), float(level)))
     return rows
 
 
@@ -144,15 +144,15 @@ def _sides(
 
 def _levels(bins: ColumnBins | LevelBins, level: Any) -> list[Interval | LevelSet]:
     """The range of each level of a column in a pair."""
-    found: list[Interval | LevelSet] = [MISSING_VALUES]
+    ranges: list[Interval | LevelSet] = [MISSING_VALUES]
     for number in range(1, int(level.max()) + 1):
         codes = np.flatnonzero(level == number)
         if isinstance(bins, LevelBins):
-            found.append(_level_set(bins, codes.tolist()))
+            ranges.append(_level_set(bins, codes.tolist()))
             continue
         cuts = np.concatenate(([-math.inf], bins.cuts, [math.inf]))
-        found.append(Interval(float(cuts[codes[0] - 1]), float(cuts[codes[-1]])))
-    return found
+        ranges.append(Interval(float(cuts[codes[0] - 1]), float(cuts[codes[-1]])))
+    return ranges
 
 
 def _level_set(bins: LevelBins, codes: Sequence[int]) -> LevelSet:

@@ -131,8 +131,8 @@ class ColumnBins:
     @cached_property
     def edges(self) -> FloatArray:
         """Boundaries between the bins: the values at which the curve may jump."""
-        found: FloatArray = self.cuts[self.steps - 2]
-        return found
+        edges: FloatArray = self.cuts[self.steps - 2]
+        return edges
 
     def codes(self, values: Array) -> Array:
         """The code of every value."""

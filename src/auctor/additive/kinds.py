@@ -12,7 +12,7 @@ from auctor.additive.parameters import (
     check_additive,
     check_additive_regressor,
 )
-from auctor.additive.train import TrainedCurves, train_additive, train_additive_regressor
+from auctor.additive.train import CurvesFit, train_additive, train_additive_regressor
 from auctor.core.types import Target
 from auctor.fit.linear import classifier_result, named, unconverged
 from auctor.fit.result import (
@@ -64,7 +64,7 @@ def _additive_regression(
     )
 
 
-def _choice(curves: TrainedCurves) -> StrengthChoice | None:
+def _choice(curves: CurvesFit) -> StrengthChoice | None:
     """The search for the strength of an additive model, if there was one."""
     if curves.strengths.size < 2:
         return None
@@ -81,9 +81,9 @@ class CurveKind(ModelKind):
         """Rows as a matrix in which values may be missing."""
         return read_values(X)
 
-    def columns_of_fit(self, given: Any, train: Any, X: Any) -> Any:
+    def columns_of_fit(self, params: Any, train: Any, X: Any) -> Any:
         """Rows X with the binned columns of a fit to ``train``, in which curves are linear."""
-        bins = Bins.of(self.read_rows(train), None, given.n_bins)
+        bins = Bins.of(self.read_rows(train), None, params.n_bins)
         return bins.encoded(self.read_rows(X))
 
 

@@ -63,8 +63,8 @@ class MeanBins(ColumnBins):
         """The mean of the level of every value; NaN for missing ones."""
         values = np.asarray(values, dtype=np.float64)
         place = np.searchsorted(self.values, values).clip(max=self.values.size - 1)
-        found = np.where(self.values[place] == values, self.means[place], self.prior)
-        return np.where(np.isnan(values), np.nan, found)
+        means = np.where(self.values[place] == values, self.means[place], self.prior)
+        return np.where(np.isnan(values), np.nan, means)
 
     def codes(self, values: Array) -> Array:
         """The code of every value: that of the mean of its level."""
@@ -194,13 +194,13 @@ class LevelMeans:
 
     def left_out(self, rows: Array) -> FloatArray:
         """Deviations (n, outcomes) for every row, of the level by other groups of some rows."""
-        found, residual = self.deviations(rows)
-        if math.isinf(found.prior_rows):
+        deviations, residual = self.deviations(rows)
+        if math.isinf(deviations.prior_rows):
             return np.zeros_like(self.outcome)
         at = np.flatnonzero(self.there & rows)
         w = self.weight[at]
         sums = np.column_stack([self._of_others(at, w * one) for one in residual.T])
-        return _shrunk(sums, self._of_others(at, w), found.prior_rows)
+        return _shrunk(sums, self._of_others(at, w), deviations.prior_rows)
 
 
 def _shrunk(sums: FloatArray, count: FloatArray, prior_rows: float) -> FloatArray:
@@ -211,11 +211,11 @@ def _shrunk(sums: FloatArray, count: FloatArray, prior_rows: float) -> FloatArra
     return deviations
 
 
-def _direction(found: Deviations, near: FloatArray | None = None) -> FloatArray:
+def _direction(deviations: Deviations, near: FloatArray | None = None) -> FloatArray:
     """Direction in which the outcomes of levels vary most; of a single outcome, its own."""
-    if found.mean.size == 1:
+    if deviations.mean.size == 1:
         return np.ones(1)
-    second = (found.levels * found.weight[:, None]).T @ found.levels
+    second = (deviations.levels * deviations.weight[:, None]).T @ deviations.levels
     first: FloatArray = np.linalg.eigh(second)[1][:, -1]
     along = first[np.argmax(np.abs(first))] if near is None else first @ near
     return -first if along < 0.0 else first
@@ -236,18 +236,18 @@ class MeanColumn:
     def __init__(self, means: LevelMeans, n_bins: int, labels: Sequence[Any] | None) -> None:
         self.means = means
         every = np.ones(means.slot.size, dtype=bool)
-        found, _ = means.deviations(every)
-        self.direction = _direction(found)
+        deviations, _ = means.deviations(every)
+        self.direction = _direction(deviations)
         # The same number for all members, so that rows of unknown levels have one code.
-        self.prior = float(found.mean @ self.direction)
-        self.unit = SAME * (float(np.abs(found.levels).max(initial=0.0)) or 1.0)
+        self.prior = float(deviations.mean @ self.direction)
+        self.unit = SAME * (float(np.abs(deviations.levels).max(initial=0.0)) or 1.0)
         plain = bin_column(self._placed(every), means.weight, n_bins)
         texts = None if labels is None else tuple(labels[int(v)] for v in means.values)
         own = {one.name: getattr(plain, one.name) for one in fields(plain)}
         self.bins = MeanBins(
             **own,
             values=means.values,
-            means=self._along(found.levels, self.direction),
+            means=self._along(deviations.levels, self.direction),
             prior=self.prior,
             labels=texts,
         )
@@ -303,15 +303,15 @@ def mean_columns(
     outcome, weight, group, n_bins
         As in `LevelMeans` and `MeanColumn`.
     """
-    found = {}
+    columns = {}
     mass = np.ones(matrix.shape[0]) if weight is None else weight
     for j, values in enumerate(column_values(matrix)):
         if j not in categories:
             continue
         means = LevelMeans(np.asarray(values, dtype=np.float64), outcome, mass, group)
         if means.size > MAX_VALUE_CODES:
-            found[j] = MeanColumn(means, n_bins, categories[j])
-    return found
+            columns[j] = MeanColumn(means, n_bins, categories[j])
+    return columns
 
 
 @dataclass(frozen=True, eq=False)

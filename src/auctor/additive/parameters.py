@@ -87,71 +87,71 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
     standardise: bool = field(default=False, init=False)
 
 
-def check_curves(given: CurveParameters) -> None:
+def check_curves(params: CurveParameters) -> None:
     """Raise for invalid parameters of the curves."""
-    if given.n_bins is not None:
-        check_int("n_bins", given.n_bins, low=2)
-        check_real("n_bins", given.n_bins, low=2, high=MAX_VALUE_CODES)
-    if isinstance(given.interactions, str):
-        check_choice("interactions", given.interactions, ("auto",))
-    elif isinstance(given.interactions, Real):
-        check_int("interactions", given.interactions, low=0)
-    check_int("members", given.members, low=1)
-    check_int("n_strengths", given.n_strengths, low=1)
-    if isinstance(given.cv, Integral):
-        check_int("cv", given.cv, low=2)
-    check_choice("rule", given.rule, RULES)
-    check_choice("penalty", cast(LinearParameters, given).penalty, PENALTIES)
+    if params.n_bins is not None:
+        check_int("n_bins", params.n_bins, low=2)
+        check_real("n_bins", params.n_bins, low=2, high=MAX_VALUE_CODES)
+    if isinstance(params.interactions, str):
+        check_choice("interactions", params.interactions, ("auto",))
+    elif isinstance(params.interactions, Real):
+        check_int("interactions", params.interactions, low=0)
+    check_int("members", params.members, low=1)
+    check_int("n_strengths", params.n_strengths, low=1)
+    if isinstance(params.cv, Integral):
+        check_int("cv", params.cv, low=2)
+    check_choice("rule", params.rule, RULES)
+    check_choice("penalty", cast(LinearParameters, params).penalty, PENALTIES)
 
 
-def check_additive(given: AdditiveParameters) -> None:
+def check_additive(params: AdditiveParameters) -> None:
     """Raise for invalid parameters of an additive classifier."""
-    check_curves(given)
-    if given.surrogate == BEST:
-        given = replace(given, surrogate="auto")
-    check_classifier(linear_parameters(ClassifierParameters, given, "l2", _number(given)))
-    if given.surrogate == EXACT:
+    check_curves(params)
+    if params.surrogate == BEST:
+        params = replace(params, surrogate="auto")
+    check_classifier(linear_parameters(ClassifierParameters, params, "l2", _number(params)))
+    if params.surrogate == EXACT:
         raise ParameterError(
             "a loss with a gradient in {option} for curves",
-            got=repr(given.surrogate),
+            got=repr(params.surrogate),
             todo='Pass "auto".',
             option="surrogate",
         )
 
 
-def check_additive_regressor(given: AdditiveRegressorParameters) -> None:
+def check_additive_regressor(params: AdditiveRegressorParameters) -> None:
     """Raise for invalid parameters of an additive regressor."""
-    check_curves(given)
-    check_regressor(linear_parameters(RegressorParameters, given, "l2", _number(given)))
+    check_curves(params)
+    check_regressor(linear_parameters(RegressorParameters, params, "l2", _number(params)))
 
 
-def log_loss_trained(given: ClassifierParameters) -> bool:
+def log_loss_trained(params: ClassifierParameters) -> bool:
     """Whether the log-loss is minimised, so that scores are log-odds."""
-    return given.surrogate == "auto" and isinstance(given.metric, str)
+    return params.surrogate == "auto" and isinstance(params.metric, str)
 
 
-def auto_strength(given: LinearParameters) -> bool:
+def auto_strength(params: LinearParameters) -> bool:
     """Whether the strength is to be picked by cross-validation."""
-    return isinstance(given.strength, str) and given.strength == "auto"
+    return isinstance(params.strength, str) and params.strength == "auto"
 
 
-def _number(given: LinearParameters) -> Any:
-    return 1.0 if auto_strength(given) else given.strength
+def _number(params: LinearParameters) -> Any:
+    return 1.0 if auto_strength(params) else params.strength
 
 
 def linear_parameters(
-    kind: Any, given: LinearParameters, penalty: Any, strength: float, **more: Any
+    kind: Any, params: LinearParameters, penalty: Any, strength: float, **more: Any
 ) -> Any:
     """Parameters, of class ``kind``, of the linear fit on binned data that fits the curves.
 
-    Values come from ``given``, but for ``penalty``, ``strength`` and ``more``. Columns are not
+    Values come from ``params``, but for ``penalty``, ``strength`` and ``more``. Columns are not
     standardised: the weights of the penalty take their place.
     """
     own = {"penalty": penalty, "strength": strength, "l1_ratio": None, "standardise": False}
     named = {
-        one.name: own[one.name] if one.name in own else getattr(given, one.name)
+        one.name: own[one.name] if one.name in own else getattr(params, one.name)
         for one in fields(kind)
-        if one.init and (one.name in own or hasattr(given, one.name))
+        if one.init and (one.name in own or hasattr(params, one.name))
     }
     return kind(**(named | more))
 
@@ -175,15 +175,15 @@ def read_monotone(monotone: Any, names: Sequence[str] | None, n_columns: int) ->
         for key, sign in monotone.items():
             signs[column_number("monotone", key, names, n_columns)] = _sign(key, sign)
         return signs
-    given = list(monotone) if isinstance(monotone, Sequence | np.ndarray) else None
-    if given is None or isinstance(monotone, str) or len(given) != n_columns:
+    listed = list(monotone) if isinstance(monotone, Sequence | np.ndarray) else None
+    if listed is None or isinstance(monotone, str) or len(listed) != n_columns:
         raise ParameterError(
             f"{{option}} to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
             got=repr(monotone),
             todo='Pass something like {"age": 1, "income": -1}.',
             option="monotone",
         )
-    return np.array([_sign(k, sign) for k, sign in enumerate(given)], dtype=np.int64)
+    return np.array([_sign(k, sign) for k, sign in enumerate(listed)], dtype=np.int64)
 
 
 def column_number(what: str, key: Any, names: Sequence[str] | None, n_columns: int) -> int:
@@ -277,14 +277,14 @@ def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatA
 
 
 def pair_rule(
-    given: CurveParameters, bins: Bins, signs: IntArray, names: Sequence[str] | None
+    params: CurveParameters, bins: Bins, signs: IntArray, names: Sequence[str] | None
 ) -> PairRule:
     """Which pairs a fit may have, from ``interactions`` and ``exclude``; shapes stay out."""
     shaped = np.array([not column.simple for column in bins.columns])
     free = np.flatnonzero(~shaped)
-    barred = () if given.exclude is None else given.exclude
+    barred = () if params.exclude is None else params.exclude
     excluded = read_pairs("exclude", barred, names, len(bins.columns))
-    wanted = given.interactions
+    wanted = params.interactions
     if isinstance(wanted, str):
         return PairRule(free, signs, excluded=excluded)
     if isinstance(wanted, Integral):
@@ -340,10 +340,10 @@ def read_pairs(
 
 
 def read_categories(
-    given: CurveParameters, names: Sequence[str] | None, matrix: Any
+    params: CurveParameters, names: Sequence[str] | None, matrix: Any
 ) -> dict[int, Sequence[str] | None]:
     """The columns whose numbers stand for levels, by number, with labels where there are any."""
-    wanted = given.categorical
+    wanted = params.categorical
     if wanted is None or isinstance(wanted, str):
         if wanted not in (None, "auto"):
             check_choice("categorical", wanted, ("auto",))
@@ -368,14 +368,14 @@ SHAPES = ("concave", "convex", "flat")
 
 
 def read_wishes(
-    given: CurveParameters,
+    params: CurveParameters,
     signs: IntArray,
     names: Sequence[str] | None,
     categories: Mapping[int, Any],
 ) -> dict[int, Wish]:
     """What ``shape`` and ``cuts`` ask of the bins of columns, by number."""
     wishes: dict[int, Wish] = {}
-    for key, cuts in _by_column("cuts", given.cuts).items():
+    for key, cuts in _by_column("cuts", params.cuts).items():
         j = column_number("cuts", key, names, signs.size)
         try:
             edges = np.unique(np.asarray(cuts, dtype=np.float64))
@@ -389,7 +389,7 @@ def read_wishes(
                 option="cuts",
             )
         wishes[j] = Wish(cuts=edges)
-    for key, shape in _by_column("shape", given.shape).items():
+    for key, shape in _by_column("shape", params.shape).items():
         j = column_number("shape", key, names, signs.size)
         wishes[j] = _shaped(key, shape, int(signs[j]), wishes.get(j, Wish()))
     both = [j for j in wishes if j in categories]
@@ -403,15 +403,15 @@ def read_wishes(
     return wishes
 
 
-def _by_column(what: str, given: Any) -> Mapping[Any, Any]:
+def _by_column(what: str, value: Any) -> Mapping[Any, Any]:
     """A parameter that maps columns to something."""
-    if given is None:
+    if value is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         raise ParameterError(
-            "{option} to be a dict from columns", got=repr(given), todo="Pass a dict.", option=what
+            "{option} to be a dict from columns", got=repr(value), todo="Pass a dict.", option=what
         )
-    return given
+    return value
 
 
 def _shaped(key: Any, shape: Any, sign: int, wish: Wish) -> Wish:

@@ -50,11 +50,11 @@ def purified(bins: Bins, tables: Sequence[FloatArray]) -> tuple[FloatArray, floa
     curves = [whole(table) for table in tables[: len(bins.columns)]]
     maps = []
     for pair, table in zip(bins.pairs, tables[len(bins.columns) :], strict=True):
-        given, share = whole(table).reshape(pair.shape), pair.share.reshape(pair.shape)
-        parts = centred_apart(given, share) if any(pair.signs) else centred(given, share)[1:]
+        values, share = whole(table).reshape(pair.shape), pair.share.reshape(pair.shape)
+        parts = centred_apart(values, share) if any(pair.signs) else centred(values, share)[1:]
         rows, columns, offset = map(whole, parts)
         seen = np.outer(share.any(axis=1), share.any(axis=0))
-        cells = np.where(seen, given - rows[:, None] - columns - offset, 0.0)
+        cells = np.where(seen, values - rows[:, None] - columns - offset, 0.0)
         curves[pair.first] += rows[pair.levels[0]] + offset
         curves[pair.second] += columns[pair.levels[1]]
         maps.append(cells.ravel())

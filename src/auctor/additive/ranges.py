@@ -84,8 +84,8 @@ class LevelSet(NamedTuple):
 
     def holds(self, values: FloatArray) -> Array:
         """Which numbers stand for one of the levels."""
-        found: Array = np.isin(values, self.values, invert=self.others) & ~np.isnan(values)
-        return found
+        inside: Array = np.isin(values, self.values, invert=self.others) & ~np.isnan(values)
+        return inside
 
     def test(self, name: str, joint: str = "and") -> str:
         """The condition for values that are not missing, in Python, or in SQL with "AND"."""

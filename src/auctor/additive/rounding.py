@@ -42,15 +42,15 @@ def judged_shifts(
     base: float,
     factor: float,
 ) -> FloatArray:
-    """Shifts of the columns for which the rounded points have the best metric found.
+    """Shifts of the columns for which the rounded points have the best metric.
 
     A shift is the same for all values of a column, so that monotone curves stay monotone and
     rounding changes no points by more than half a point. The best of several searches.
     """
     rng = np.random.default_rng(0)
     starts = [shifts, *(rng.choice(SHIFTS, shifts.size) for _ in range(RESTARTS))]
-    found = [_search_shifts(exact, first, start, judge, base, factor) for first in starts]
-    return max(found, key=lambda entry: entry[0])[1]
+    ends = [_search_shifts(exact, first, start, judge, base, factor) for first in starts]
+    return max(ends, key=lambda entry: entry[0])[1]
 
 
 def _search_shifts(
@@ -85,9 +85,9 @@ def _search_shifts(
             for shift in SHIFTS:
                 tried = np.round(exact[k] + shift)
                 moved = rest + tried[line]
-                found = measure(moved, others + shift)
-                if found > best:
-                    best, shifts[k], whole[k], total = found, shift, tried, moved
+                value = measure(moved, others + shift)
+                if value > best:
+                    best, shifts[k], whole[k], total = value, shift, tried, moved
         if best == before:
             break
     return best, shifts

@@ -144,9 +144,9 @@ def all_values(values: Array, weight: FloatArray | None) -> ValueTable:
     """All distinct values of a column, NaN included."""
     mass = np.ones(values.shape[0]) if weight is None else weight
     kept = mass > 0.0
-    found, slot = np.unique(np.asarray(values[kept], dtype=np.float64), return_inverse=True)
-    sums = np.bincount(slot, mass[kept], minlength=found.size).astype(np.float64)
-    return ValueTable(found, sums, np.bincount(slot, minlength=found.size).astype(np.float64))
+    distinct, slot = np.unique(np.asarray(values[kept], dtype=np.float64), return_inverse=True)
+    sums = np.bincount(slot, mass[kept], minlength=distinct.size).astype(np.float64)
+    return ValueTable(distinct, sums, np.bincount(slot, minlength=distinct.size).astype(np.float64))
 
 
 def _check_ends(data: Sharded, answers: Sequence[Sequence[Any]]) -> None:

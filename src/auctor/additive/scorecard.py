@@ -173,10 +173,10 @@ class Scorecard:
 
     def sql_parts(self, columns: Mapping[str, str] | None = None) -> dict[tuple[str, ...], str]:
         """The SQL expressions for the points of each column, and of each pair."""
-        given = columns or {}
+        columns = columns or {}
         parts = {}
         for group in self._groups():
-            names = [given.get(column, sql_name(column)) for column in group[0].columns]
+            names = [columns.get(column, sql_name(column)) for column in group[0].columns]
             cases = []
             for row in group:
                 tests = [

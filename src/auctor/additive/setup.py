@@ -24,7 +24,7 @@ from auctor.additive.parameters import (
     read_wishes,
     smooth_strengths,
 )
-from auctor.additive.stages import Explored, explore
+from auctor.additive.stages import Exploration, explore
 from auctor.additive.task import Fold, Task
 from auctor.core.errors import DataError, DataWarning, Option, ParameterError
 from auctor.core.protocols import Loss
@@ -57,7 +57,7 @@ def offset_of(offset: FloatArray | None, rows: Rows) -> FloatArray | None:
 
 
 def task_of(
-    given: Any,
+    params: Any,
     loss: Loss,
     target: Target,
     times: int,
@@ -68,72 +68,72 @@ def task_of(
 ) -> Task:
     """The task of a loss on targets, to ``end``, by default with the budget of the parameters."""
     if end is None:
-        end = math.inf if given.max_seconds is None else time.perf_counter() + given.max_seconds
+        end = math.inf if params.max_seconds is None else time.perf_counter() + params.max_seconds
     return MeanTask(
         loss,
         target,
         times,
         None if offset is None else np.ascontiguousarray(offset.ravel()),
-        fit_intercept=bool(given.fit_intercept),
-        solver=given.solver,
-        tol=given.tol,
-        max_iter=given.max_iter,
+        fit_intercept=bool(params.fit_intercept),
+        solver=params.solver,
+        tol=params.tol,
+        max_iter=params.max_iter,
         end=end,
-        n_threads=given.n_threads,
-        rng=fold_seed(given),
-        verbose=given.verbose,
+        n_threads=params.n_threads,
+        rng=fold_seed(params),
+        verbose=params.verbose,
         means=means,
         resume=resume,
     )
 
 
-def one_model(given: Any, folds: Sequence[Fold]) -> bool:
+def one_model(params: Any, folds: Sequence[Fold]) -> bool:
     """Whether a single model is fitted to all rows, in place of one per fold."""
-    return bool(given.members == 1 or len(folds) < 2)
+    return bool(params.members == 1 or len(folds) < 2)
 
 
 def explored_by(
-    given: Any,
+    params: Any,
     task: Task,
     bins: Bins,
     matrix: Any,
     signs: IntArray,
     names: Sequence[str] | None,
     folds: Sequence[Fold],
-) -> Explored:
+) -> Exploration:
     """The stages of a fit of one task before the last."""
-    penalty = curve_penalty(given.penalty, bins, signs)
+    penalty = curve_penalty(params.penalty, bins, signs)
     design = bins.rows(matrix)
-    if not auto_strength(given):
-        strengths = np.array([float(given.strength)])
+    if not auto_strength(params):
+        strengths = np.array([float(params.strength)])
     else:
-        if given.penalty == "smooth":
-            data = design.data(task.target, given.n_threads)
-            strengths = smooth_strengths(data, task.target.weight, given.n_strengths)
+        if params.penalty == "smooth":
+            data = design.data(task.target, params.n_threads)
+            strengths = smooth_strengths(data, task.target.weight, params.n_strengths)
         else:
             top = strength_max(task.problem(design, penalty)) or 1.0
-            strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, given.n_strengths)
+            strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, params.n_strengths)
 
     def choose(losses: FloatArray, share: FloatArray) -> int:
         means = -mean_loss(share, losses)
         at = lowest(-means)
-        if given.rule == "one_standard_error":
+        if params.rule == "one_standard_error":
             at = within_error(means, at, -losses[:, at])
         return at
 
-    rule = pair_rule(given, bins, signs, names)
+    rule = pair_rule(params, bins, signs, names)
     return explore(task, bins, design, penalty, strengths, folds, rule, choose)
 
 
-def starts_of(given: Any, options: FitOptions, tasks: int) -> list[Sequence[Solution | None]]:
+def starts_of(params: Any, options: FitOptions, tasks: int) -> list[Sequence[Solution | None]]:
     """The solutions of the last fit for each task, with a warm start."""
-    last = list(options.previous or ()) if given.warm_start else []
+    last = list(options.previous or ()) if params.warm_start else []
     count = len(last) // tasks
     return [last[k * count : (k + 1) * count] for k in range(tasks)]
 
 
 def bins_of(
-    given: Any,
+    params: Any,
     matrix: Any,
     outcome: Array,
     weight: FloatArray | None,
@@ -144,7 +144,7 @@ def bins_of(
 ) -> tuple[Bins, list[MeanColumn]]:
     """The bins that the parameters ask for; raises if no column has two distinct values."""
     names = options.names
-    categories = read_categories(given, names, matrix) | dict(options.labels)
+    categories = read_categories(params, names, matrix) | dict(options.labels)
     fixed = [j for j in categories if signs[j]]
     if fixed:
         raise ParameterError(
@@ -153,8 +153,8 @@ def bins_of(
             todo="Drop it from {option}, or from {option2}.",
             option=(Option("monotone", bare=True), Option("categorical", bare=True)),
         )
-    wishes = read_wishes(given, signs, names, categories)
-    bins = Bins.of(matrix, weight, given.n_bins, categories, wishes)
+    wishes = read_wishes(params, signs, names, categories)
+    bins = Bins.of(matrix, weight, params.n_bins, categories, wishes)
     if not any(book.n_params for book in bins.books):
         raise DataError(
             "a column with at least two values",
@@ -165,30 +165,32 @@ def bins_of(
     if not folds or not categories or in_shards(matrix):
         return bins, []
     n = matrix.shape[0]
-    group = row_groups(folds, n, groups, fold_seed(given))
-    most = bin_count(n, weight, given.n_bins)
-    found = mean_columns(matrix, categories, outcome.astype(np.float64), weight, group, most)
-    made = Bins([found[j].bins if j in found else one for j, one in enumerate(bins.columns)])
+    group = row_groups(folds, n, groups, fold_seed(params))
+    most = bin_count(n, weight, params.n_bins)
+    mean_bins = mean_columns(matrix, categories, outcome.astype(np.float64), weight, group, most)
+    made = Bins(
+        [mean_bins[j].bins if j in mean_bins else one for j, one in enumerate(bins.columns)]
+    )
     if not any(book.n_params for book in made.books):  # levels that are alike, and nothing else
         return bins, []
-    return made, list(found.values())
+    return made, list(mean_bins.values())
 
 
-def fold_count(given: Any) -> int:
+def fold_count(params: Any) -> int:
     """Folds that the parameters ask for: one per member, or those of a search for one model."""
-    if given.members > 1:
-        return int(given.members)
-    return int(given.cv) if isinstance(given.cv, Integral) else FOLDS
+    if params.members > 1:
+        return int(params.members)
+    return int(params.cv) if isinstance(params.cv, Integral) else FOLDS
 
 
-def in_time(given: AdditiveParameters, rows: Rows) -> AdditiveParameters:
+def in_time(params: AdditiveParameters, rows: Rows) -> AdditiveParameters:
     """The parameters with one member for folds in time, which choose strengths: see `SplitBy`."""
     timed = rows.by is not None and rows.by.times is not None
-    return replace(given, members=1) if timed else given
+    return replace(params, members=1) if timed else params
 
 
 def folds_of(
-    given: AdditiveParameters, rows: Rows, splits: Sequence[Split] | None, warned: list[Warning]
+    params: AdditiveParameters, rows: Rows, splits: Sequence[Split] | None, warned: list[Warning]
 ) -> list[Fold]:
     """The rows of each member and those that it leaves out, both of positive weight."""
     weight = np.ones(rows.codes.size) if rows.weight is None else rows.weight
@@ -197,7 +199,7 @@ def folds_of(
         folds, wanted = weighed_folds(splits, weight, warned), len(splits)
     else:
         kept = np.flatnonzero(weight)
-        wanted = fold_count(given)
+        wanted = fold_count(params)
         count = min(wanted, int(np.bincount(rows.codes[kept]).min()))
         seen = rows.select_labels(kept)
         if seen.whole is not None:
@@ -205,7 +207,7 @@ def folds_of(
         if count > 1 and seen.by is not None and seen.by.times is not None:
             cuts = time_folds(seen.by, seen.codes, count)
         elif count > 1:
-            cuts = stratified_folds(seen.codes, count, fold_seed(given), seen.whole)
+            cuts = stratified_folds(seen.codes, count, fold_seed(params), seen.whole)
         folds = [Fold(kept[train], kept[test]) for train, test in cuts] if count > 1 else []
     # A member needs rows of every class.
     classes = rows.classes.size

@@ -39,7 +39,7 @@ MOST_COLUMNS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Explored:
+class Exploration:
     """The fits that leave out a fold each: of the curves, and of the curves with maps of pairs.
 
     Parameters
@@ -62,15 +62,15 @@ class Explored:
 
     def finish(self, *, one: bool, pairs: bool) -> Members:
         """The members; with ``one`` a single model of all rows, with the strengths of the folds."""
-        found, stage = self.curves, None
+        members, stage = self.curves, None
         if pairs and self.paired is not None:
-            found, stage = self.paired, self.stage
+            members, stage = self.paired, self.stage
         if self.curves.reached or (stage is None and not one):
             return self.curves
         final: Sequence[Fold | None] = [None] if one else self.folds
         best = replace(self.curves, reached="curves without pairs")
         try:
-            for better in joint(self.task, found, self.design, self.penalty, stage, final):
+            for better in joint(self.task, members, self.design, self.penalty, stage, final):
                 best = better
                 if self.task.late:
                     break
@@ -90,7 +90,7 @@ def explore(
     folds: Sequence[Fold],
     rule: PairRule,
     choose: Callable[[FloatArray, FloatArray], int],
-) -> Explored:
+) -> Exploration:
     """The stages before the last: curves, pairs, and maps of each member's own pairs.
 
     If the user or the time ends them, the curves that were reached are the model.
@@ -115,7 +115,7 @@ def explore(
         middle = strengths[strengths.size // 2]
         none = np.full(task.target.n_rows, np.nan)
         alone = Members(bins, [], float(middle), strengths, np.empty((0, strengths.size)), none)
-        return Explored(task, design, penalty, folds, alone)
+        return Exploration(task, design, penalty, folds, alone)
     scouts = scouting(task, folds)
     paths, losses, interrupted = fit_curves(task, design, penalty, strengths, scouts)
     share = fold_shares(task, scouts)
@@ -138,25 +138,25 @@ def explore(
         fits.append(fit_of(part, problem, solution))
         oof[task.per_score(fold.test)] = fits[k].scores[task.per_score(fold.test)]
     curves = Members(bins, fits, strength, strengths[:tried], losses, oof)
-    found = Explored(task, design, penalty, folds, curves)
+    without = Exploration(task, design, penalty, folds, curves)
     reached = f"curves at {tried} of {strengths.size} strengths, without pairs"
     if interrupted or task.late:
-        return replace(found, curves=replace(curves, reached=reached, interrupted=interrupted))
+        return replace(without, curves=replace(curves, reached=reached, interrupted=interrupted))
     try:
-        return _with_pairs(found, rule)
+        return _with_pairs(without, rule)
     except KeyboardInterrupt:
-        return replace(found, curves=replace(curves, reached=reached, interrupted=True))
+        return replace(without, curves=replace(curves, reached=reached, interrupted=True))
 
 
-def _with_pairs(found: Explored, rule: PairRule) -> Explored:
+def _with_pairs(explored: Exploration, rule: PairRule) -> Exploration:
     """Pairs by the residuals of the curves, and maps of each member's own pairs."""
-    task, design, folds, curves = found.task, found.design, found.folds, found.curves
+    task, design, folds, curves = explored.task, explored.design, explored.folds, explored.curves
     effects = mean_tables(curves.bins, curves.fits)
     columns = pair_candidates(curves.bins, effects, rule)
     pairs = rule.forced if rule.forced is not None else pairs_of(columns, rule.excluded)
     count = PAIRS_PER_COLUMN * len(columns) if rule.count is None else rule.count
     if not count or not pairs.size:
-        return found
+        return explored
     used = sorted(set(pairs.ravel().tolist()))
     grids = Grids(curves.bins, design, effects, used)
     gains = grids.gains(task, curves.fits, folds, pairs)
@@ -169,21 +169,21 @@ def _with_pairs(found: Explored, rule: PairRule) -> Explored:
     map_strength, oof = fit_maps(task, curves.fits, stages, folds)
     if map_strength is None:
         if rule.count is None and rule.forced is None:
-            return found
+            return explored
         map_strength = MAP_STRENGTHS[0]
     # The pairs of all members, with the curves in one problem.
     mean = gains.mean(axis=1)
     top = np.arange(len(pairs)) if rule.forced is not None else best(mean, count)
     if not top.size:
-        return found
+        return explored
     stage = map_stage(grids, task, pairs[top], np.maximum(mean[top], 1e-12), rule.signs)
     paired = replace(curves, oof=oof, map_strength=map_strength)
-    return replace(found, paired=paired, stage=stage)
+    return replace(explored, paired=paired, stage=stage)
 
 
 def joint(
     task: Task,
-    found: Members,
+    members: Members,
     design: Coded,
     penalty: Penalty,
     stage: MapStage | None,
@@ -191,26 +191,26 @@ def joint(
 ) -> Iterator[Members]:
     """Curves and maps of the pairs of all members in one problem per member, member by member."""
     matrix = design if stage is None else joined(design, stage.matrix)
-    bins = found.bins if stage is None else replace(found.bins, pairs=tuple(stage.pairs))
+    bins = members.bins if stage is None else replace(members.bins, pairs=tuple(stage.pairs))
     gains = np.empty(0) if stage is None else stage.gains
     fits: list[Fit] = []
     for k, fold in enumerate(folds):
         tell_stage("member", k + 1, len(folds), task.verbose)
         part = task.on(None if fold is None else fold.train)
-        known = found.fits[k if fold is not None else 0] if found.fits else None
+        known = members.fits[k if fold is not None else 0] if members.fits else None
         ridge = lower = np.empty(0)
-        if stage is not None and found.map_strength is not None:
-            ridge = map_penalty(stage.pairs, stage.gains, found.map_strength / row_units(part))
+        if stage is not None and members.map_strength is not None:
+            ridge = map_penalty(stage.pairs, stage.gains, members.map_strength / row_units(part))
             lower = stage.lower
         whole, w0 = None, None
         if penalty.levels is not None:
             d = design.arrays.n_params
-            both = joint_penalty(penalty.levels, found.strength, d, ridge, lower)
+            both = joint_penalty(penalty.levels, members.strength, d, ridge, lower)
             whole = part.problem(matrix, both)
             w0 = task.last(k, whole)
         # Where the last fit is no start: the curves of all rows, then maps on top.
         if w0 is None and fold is None and (known is None or whole is None):
-            alone = part.problem(design, penalty.with_strength(found.strength))
+            alone = part.problem(design, penalty.with_strength(members.strength))
             known = fit_of(part, alone, part.solve(alone, start_of(alone, known), design))
         if w0 is None and stage is not None and known is not None:
             bounded = BoundedElasticNet(1.0, 0.0, ridge, lower=lower)
@@ -219,12 +219,12 @@ def joint(
             start = start_of(whole, known) if w0 is None else w0
             known = fit_of(part, whole, part.solve(whole, start, design))
         assert known is not None
-        if known.solution.status is Status.MAX_SECONDS and (fits or found.fits):
+        if known.solution.status is Status.MAX_SECONDS and (fits or members.fits):
             return
         fits.append(known)
         short = len(fits) < len(folds)
         reached = f"{len(fits)} of {len(folds)} members" if short else ""
-        yield replace(found, bins=bins, fits=list(fits), gains=gains, reached=reached)
+        yield replace(members, bins=bins, fits=list(fits), gains=gains, reached=reached)
 
 
 def on_top(part: Task, known: Fit, problem: Problem) -> Fit:

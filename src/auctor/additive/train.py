@@ -36,7 +36,7 @@ from auctor.additive.setup import (
     task_of,
     weighed_folds,
 )
-from auctor.additive.stages import Explored
+from auctor.additive.stages import Exploration
 from auctor.additive.task import Fold
 from auctor.core.errors import ConvergenceWarning, DataError, Option
 from auctor.core.protocols import Coupling
@@ -59,7 +59,7 @@ from auctor.losses.softmax import Softmax, one_hot
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedCurves:
+class CurvesFit:
     """An additive model, the solutions of its members, and what held-out rows say about it.
 
     Parameters
@@ -104,7 +104,7 @@ class CurveFolds:
 
     Parameters
     ----------
-    given : AdditiveParameters
+    params : AdditiveParameters
     rows : Rows
     goal : Goal
         The metric, with the loss that is minimised.
@@ -116,12 +116,12 @@ class CurveFolds:
         Directions of the curves.
     groups : int array, optional
         Groups within which the metric is measured.
-    parts : list of Explored
+    parts : list of Exploration
         One for two classes or a joint loss, else one for each class against the rest.
     warned : list of Warning
     """
 
-    given: AdditiveParameters
+    params: AdditiveParameters
     rows: Rows
     goal: Goal
     folds: list[Fold]
@@ -129,7 +129,7 @@ class CurveFolds:
     offset: FloatArray | None
     signs: IntArray
     groups: IntArray | None
-    parts: list[Explored]
+    parts: list[Exploration]
     warned: list[Warning]
 
     @property
@@ -139,8 +139,8 @@ class CurveFolds:
 
     def oof(self, *, pairs: bool) -> FloatArray:
         """Scores of each row by the member that leaves it out, (n, k), without the offset."""
-        found = [part.paired if pairs and part.paired else part.curves for part in self.parts]
-        return np.column_stack([one.oof.reshape(self.rows.codes.size, -1) for one in found])
+        members = [part.paired if pairs and part.paired else part.curves for part in self.parts]
+        return np.column_stack([one.oof.reshape(self.rows.codes.size, -1) for one in members])
 
     def with_offset(self, scores: FloatArray) -> FloatArray:
         """Scores with those of ``init_score`` added."""
@@ -150,7 +150,7 @@ class CurveFolds:
         """The threshold of each score by some of the rows."""
         weight = None if self.rows.weight is None else self.rows.weight[index]
         parts = [target.take(index) for target in self.targets]
-        return thresholds(self.given, self.goal, lambda: scores[index], parts, weight)
+        return thresholds(self.params, self.goal, lambda: scores[index], parts, weight)
 
     def until(self, end: float) -> CurveFolds:
         """The same with another time at which fits end."""
@@ -173,7 +173,7 @@ class CurveFolds:
             cut = self.threshold(scores, np.flatnonzero(others))
             width = scores.shape[1]
             test = fold.test if among is None else np.intersect1d(fold.test, among)
-            judge = model_from(self.given, self.rows, np.zeros((width, 1)), np.zeros(width), cut)
+            judge = model_from(self.params, self.rows, np.zeros((width, 1)), np.zeros(width), cut)
             held = replace(self.rows, groups=self.groups).select_labels(test)
             value = _measured(judge, self.rows.sign * (scores[test] - cut), held)
             values[k] = np.nan if value is None else value
@@ -181,90 +181,92 @@ class CurveFolds:
 
 
 def explore_additive(
-    given: AdditiveParameters, rows: Rows, options: FitOptions, end: float | None = None
+    params: AdditiveParameters, rows: Rows, options: FitOptions, end: float | None = None
 ) -> CurveFolds:
     """Fit the members up to the last stage, by the time ``end`` of `time.perf_counter`."""
-    if given.surrogate == BEST:
-        return _agreed(given, rows, options, end)
+    if params.surrogate == BEST:
+        return _agreed(params, rows, options, end)
     names, offset = options.names, offset_of(options.offset, rows)
-    given = in_time(for_parts(given, rows.total), rows)
-    chosen = resolve_metric(given.metric, given.surrogate)
-    judged_by_group = chosen.loss.coupling is not Coupling.ROW or chosen.per is not None
-    odds = log_loss_trained(given)
+    params = in_time(for_parts(params, rows.total), rows)
+    goal = resolve_metric(params.metric, params.surrogate)
+    judged_by_group = goal.loss.coupling is not Coupling.ROW or goal.per is not None
+    odds = log_loss_trained(params)
     if odds:
         # Log-odds, whatever the metric: it decides the threshold, on unweighted rows.
-        chosen = chosen._replace(
-            loss=Logistic(), positive_weight=None, cut=unweighted_cut(chosen), several=Softmax
+        goal = goal._replace(
+            loss=Logistic(), positive_weight=None, cut=unweighted_cut(goal), several=Softmax
         )
-        if rows.classes.size > 2 and not states_cut(given):
-            chosen = chosen._replace(cut=None)  # the class of highest probability wins
+        if rows.classes.size > 2 and not states_cut(params):
+            goal = goal._replace(cut=None)  # the class of highest probability wins
     warned: list[Warning] = []
-    signs = read_monotone(given.monotone, names, rows.matrix.shape[1])
-    if (signs.any() or given.shape) and rows.classes.size > 2:
+    signs = read_monotone(params.monotone, names, rows.matrix.shape[1])
+    if (signs.any() or params.shape) and rows.classes.size > 2:
         raise DataError(
             "two classes for monotone curves and shapes",
             got=f"{rows.classes.size} classes",
             todo="Fit one class against the rest.",
         )
-    folds = folds_of(given, rows, options.splits, warned)
+    folds = folds_of(params, rows, options.splits, warned)
     several = rows.classes.size > 2
     hits = rows.codes[:, None] == (np.arange(rows.classes.size) if several else rows.positive)
-    bins, means = bins_of(given, rows.matrix, hits, rows.weight, signs, options, folds, rows.groups)
-    pairs = chosen.loss.coupling is not Coupling.ROW or chosen.per is not None
+    bins, means = bins_of(
+        params, rows.matrix, hits, rows.weight, signs, options, folds, rows.groups
+    )
+    pairs = goal.loss.coupling is not Coupling.ROW or goal.per is not None
     groups = rows.groups if pairs else None
-    targets = targets_of(given.class_weight, replace(rows, groups=groups), chosen)
+    targets = targets_of(params.class_weight, replace(rows, groups=groups), goal)
     # One task for two classes or a joint loss, else one for each class against the rest.
     if odds and rows.classes.size > 2:
         weight = targets[0].weight
         target = one_hot(rows.codes, rows.classes.size, weight)
-        joint = Softmax(rows.classes.size, bool(given.fit_intercept))
+        joint = Softmax(rows.classes.size, bool(params.fit_intercept))
         tasks = [
-            task_of(given, joint, target, rows.classes.size, offset, means, end, options.resume)
+            task_of(params, joint, target, rows.classes.size, offset, means, end, options.resume)
         ]
     else:
         shifts = [None] * len(targets) if offset is None else list(offset.T)
         tasks = [
-            task_of(given, chosen.loss, target, 1, shift, means, end, options.resume)
+            task_of(params, goal.loss, target, 1, shift, means, end, options.resume)
             for target, shift in zip(targets, shifts, strict=True)
         ]
-    parts: list[Explored] = []
-    for task, start in zip(tasks, starts_of(given, options, len(tasks)), strict=True):
+    parts: list[Exploration] = []
+    for task, start in zip(tasks, starts_of(params, options, len(tasks)), strict=True):
         if parts and parts[-1].curves.interrupted:  # some classes have no model
             raise KeyboardInterrupt
         started = replace(task, start=start)
-        parts.append(explored_by(given, started, bins, rows.matrix, signs, names, folds))
+        parts.append(explored_by(params, started, bins, rows.matrix, signs, names, folds))
     judged = rows.groups if judged_by_group else None
     return CurveFolds(
-        given, rows, chosen, folds, list(targets), offset, signs, judged, parts, warned
+        params, rows, goal, folds, list(targets), offset, signs, judged, parts, warned
     )
 
 
 def _agreed(
-    given: AdditiveParameters, rows: Rows, options: FitOptions, end: float | None
+    params: AdditiveParameters, rows: Rows, options: FitOptions, end: float | None
 ) -> CurveFolds:
     """Members by the log-loss, or by the metric's own surrogate where held-out rows agree.
 
     The mean of its lead over the folds must be larger than one standard error.
     """
-    plain = explore_additive(replace(given, surrogate="auto"), rows, options, end)
-    name = own_surrogate(given.metric)
+    plain = explore_additive(replace(params, surrogate="auto"), rows, options, end)
+    name = own_surrogate(params.metric)
     if name is None:
         return plain
-    own = explore_additive(replace(given, surrogate=name), rows, options, end)
+    own = explore_additive(replace(params, surrogate=name), rows, options, end)
     lead = own.fold_scores(pairs=True) - plain.fold_scores(pairs=True)
     lead = lead[np.isfinite(lead)]
     clear = lead.size > 1 and lead.mean() > lead.std(ddof=1) / math.sqrt(lead.size)
     return own if clear else plain
 
 
-def train_additive(given: AdditiveParameters, rows: Rows, options: FitOptions) -> TrainedCurves:
+def train_additive(params: AdditiveParameters, rows: Rows, options: FitOptions) -> CurvesFit:
     """Fit an additive classifier to rows whose matrix holds the raw numbers."""
     done = options.explored
     if not isinstance(done, CurveFolds):
-        done = explore_additive(given, rows, options)
-    given = replace(given, surrogate=done.given.surrogate)
-    pairs = not (isinstance(given.interactions, Integral) and given.interactions == 0)
-    one = one_model(done.given, done.folds)
+        done = explore_additive(params, rows, options)
+    params = replace(params, surrogate=done.params.surrogate)
+    pairs = not (isinstance(params.interactions, Integral) and params.interactions == 0)
+    one = one_model(done.params, done.folds)
     fitted: list[Members] = []
     for part in done.parts:
         ended = any(one.interrupted for one in fitted)
@@ -280,21 +282,21 @@ def train_additive(given: AdditiveParameters, rows: Rows, options: FitOptions) -
         seen = np.arange(rows.codes.size)
     held = rows.select_labels(seen)
     threshold = done.threshold(whole, seen)
-    odds = log_loss_trained(given)
+    odds = log_loss_trained(params)
     calibrators: Sequence[Calibrator] | None = None
-    if given.calibrate is not None:
+    if params.calibrate is not None:
         hits = [target.take(seen).y > 0.0 for target in done.targets]
-        calibrators = fit_calibrators(given.calibrate, whole[seen], hits, held.weight)
+        calibrators = fit_calibrators(params.calibrate, whole[seen], hits, held.weight)
     elif odds:
         calibrators = [LOG_ODDS] * coef.shape[0]
-    linear = model_from(given, rows, coef, intercept, threshold, calibrators)
+    linear = model_from(params, rows, coef, intercept, threshold, calibrators)
     if calibrators is not None and linear.calibrators is None:
         linear = replace(linear, calibrators=calibrators)
     model = with_curves(linear, bins, done.signs, error)
     assert isinstance(model, AdditiveModel)
     decision = rows.sign * (whole[seen] - threshold)
     first = fitted[0]
-    return TrainedCurves(
+    return CurvesFit(
         model,
         [fit.solution for one in fitted for fit in one.fits],
         [*done.warned, *_unfinished(fitted)],
@@ -310,45 +312,50 @@ def train_additive(given: AdditiveParameters, rows: Rows, options: FitOptions) -
 
 
 def train_additive_regressor(
-    given: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
-) -> TrainedCurves:
+    params: AdditiveRegressorParameters, matrix: Any, target: Target, options: FitOptions
+) -> CurvesFit:
     """Fit an additive regression to a matrix of raw numbers."""
     names, splits = options.names, options.splits
     n = matrix.shape[0]
     if n < 2:
         raise DataError("at least two rows", got="1 sample", todo="Pass more rows.")
     warned: list[Warning] = []
-    signs = read_monotone(given.monotone, names, matrix.shape[1])
+    signs = read_monotone(params.monotone, names, matrix.shape[1])
     kept = np.arange(n) if target.weight is None else np.flatnonzero(target.weight)
     alike = np.zeros(kept.size, dtype=np.int64)
     if splits is not None:
         weight = np.ones(n) if target.weight is None else target.weight
         folds = weighed_folds(splits, weight, warned)
     else:
-        count = min(fold_count(given), kept.size)
-        cuts = stratified_folds(alike, count, fold_seed(given), None)
+        count = min(fold_count(params), kept.size)
+        cuts = stratified_folds(alike, count, fold_seed(params), None)
         folds = [Fold(kept[a], kept[b]) for a, b in cuts]
-    bins, means = bins_of(given, matrix, target.y[:, None], target.weight, signs, options, folds)
+    bins, means = bins_of(params, matrix, target.y[:, None], target.weight, signs, options, folds)
     offset = None if options.offset is None else options.offset.ravel()
-    task = task_of(given, resolve_loss(given.loss), target, 1, offset, means)
-    task = replace(task, start=starts_of(given, options, 1)[0])
-    explored = explored_by(given, task, bins, matrix, signs, names, folds)
-    found = explored.finish(one=one_model(given, folds), pairs=True)
-    bins, coef, intercept, error = _combined([found])
+    task = task_of(params, resolve_loss(params.loss), target, 1, offset, means)
+    task = replace(task, start=starts_of(params, options, 1)[0])
+    explored = explored_by(params, task, bins, matrix, signs, names, folds)
+    members = explored.finish(one=one_model(params, folds), pairs=True)
+    bins, coef, intercept, error = _combined([members])
     linear = RegressionModel(
-        coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads
+        coef=coef, intercept=intercept, loss=params.loss, n_threads=params.n_threads
     )
     model = with_curves(linear, bins, signs, error)
-    seen = np.flatnonzero(np.isfinite(found.oof))
+    seen = np.flatnonzero(np.isfinite(members.oof))
     measured = None
     if seen.size:
-        measured = -task.held_out(np.nan_to_num(found.oof), seen)
-    solutions = [fit.solution for fit in found.fits]
-    scores = -found.losses
-    return TrainedCurves(
-        model, solutions, warned + _unfinished([found]), found.strength, found.strengths, scores,
-        found.oof[:, None], measured, interrupted=found.interrupted,
-    )  # fmt: skip
+        measured = -task.held_out(np.nan_to_num(members.oof), seen)
+    return CurvesFit(
+        model,
+        [fit.solution for fit in members.fits],
+        warned + _unfinished([members]),
+        members.strength,
+        members.strengths,
+        -members.losses,
+        members.oof[:, None],
+        measured,
+        interrupted=members.interrupted,
+    )
 
 
 # --- parts of a fit -------------------------------------------------------------------------------
