@@ -8,15 +8,9 @@ import pytest
 
 from auctor import metrics
 from auctor.evaluate.rows import MeasuredRows, Reason
-from auctor.reports import (
-    DataInfo,
-    ReportedMetric,
-    ReportedModel,
-    Rival,
-    build_report,
-    render,
-    threshold_csv,
-)
+from auctor.evaluate.trained_metric import ReportedMetric, Rival
+from auctor.reports import DataInfo, ReportedModel, build_report, render
+from auctor.reports.html.threshold import threshold_csv
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,8 @@ import pytest
 
 from auctor import metrics
 from auctor.core.result import Solution, Status, Trace
-from auctor.reports import DataInfo, PathInfo, ReportedModel, build_report, render
+from auctor.evaluate.info import PathInfo
+from auctor.reports import DataInfo, ReportedModel, build_report, render
 
 pytestmark = pytest.mark.browser
 

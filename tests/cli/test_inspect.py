@@ -5,7 +5,8 @@ import pytest
 
 import auctor
 from auctor.cli.main import main
-from auctor.saved import is_model, read_saved
+from auctor.saved import read_saved
+from auctor.saved.describe import is_model
 
 
 def inspect(capsys, *arguments):

@@ -18,7 +18,8 @@ from auctor.core.json import as_json
 from auctor.evaluate.describe import path_info
 from auctor.fit.result import StrengthChoice
 from auctor.reports import render
-from auctor.saved import read_classifier, read_saved
+from auctor.saved import read_saved
+from auctor.saved.predictors import read_classifier
 from auctor.saved.report import labelled_rows, report_of
 from auctor.tables.options import ReadOptions
 

@@ -14,9 +14,10 @@ from auctor import StreamingAUC
 from auctor.cli.main import main
 from auctor.cli.stream import progress_text
 from auctor.saved import read_saved
-from auctor.streaming import StreamProgress, learn
+from auctor.streaming import learn
 from auctor.streaming.checkpoint import read_checkpoint
 from auctor.streaming.registry import learners
+from auctor.streaming.run import StreamProgress
 from auctor.tables import ReadOptions, open_stream
 
 ROWS = 400

@@ -11,7 +11,8 @@ from auctor.core.result import Status
 from auctor.evaluate.build import MAX_FEATURES, convergence, weights
 from auctor.evaluate.curves import MAX_POINTS
 from auctor.evaluate.headline import headline
-from auctor.reports import DataInfo, MetricStep, ReportedModel, build_report
+from auctor.evaluate.info import MetricStep
+from auctor.reports import DataInfo, ReportedModel, build_report
 
 DATA = DataInfo(0, 0, 4, 2, 1)
 

@@ -10,9 +10,14 @@ from auctor.evaluate.build import weights
 from auctor.evaluate.intervals import Estimate
 from auctor.evaluate.rows import MeasuredRows, Reason, costly_rows
 from auctor.evaluate.slices import MAX_SLICES, MISSING, OTHERS, groups, sliced
-from auctor.evaluate.trained_metric import Baseline, TrainedMetric, trained_metric
+from auctor.evaluate.trained_metric import (
+    Baseline,
+    ReportedMetric,
+    Rival,
+    TrainedMetric,
+    trained_metric,
+)
 from auctor.evaluate.verdict import CONSTANT, PAIRED, TREES
-from auctor.reports import ReportedMetric, Rival
 from auctor.reports.text import describe_baseline, describe_fit
 
 

@@ -12,8 +12,9 @@ from auctor.metrics import auc, error_rate
 from auctor.minimise import minimise
 from auctor.penalties import L2, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import Exact, GaussianDiscriminant, shrinkage
+from auctor.solvers import Exact, GaussianDiscriminant
 from auctor.solvers.gaussian import moments
+from auctor.solvers.gaussian.shrinkage import shrinkage
 from tests.solvers.gaussians import BOTH, cosine, covariances, generate, solve
 
 

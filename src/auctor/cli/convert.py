@@ -96,7 +96,7 @@ def convert(
     """
     from auctor.core.checks import check_choice
     from auctor.core.files import check_destination
-    from auctor.saved import is_model
+    from auctor.saved.describe import is_model
 
     if not (out.suffix == ".shards" and out.is_dir()):  # which write_shards refuses
         check_destination(out)

@@ -69,7 +69,7 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows: all metrics, with 95 % intervals."""
     from auctor.evaluate.scores import evaluation, schema_for, score_chunks, seen_warning
-    from auctor.saved import read_classifier
+    from auctor.saved.predictors import read_classifier
     from auctor.tables.lost import lost_rows
     from auctor.tables.stream import stream_rows
 

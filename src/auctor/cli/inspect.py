@@ -77,8 +77,7 @@ def inspect(
 
     For data it also gives the warnings of auctor train: columns that probably need an option.
     """
-    from auctor.saved import is_model
-    from auctor.saved.describe import describe_file
+    from auctor.saved.describe import describe_file, is_model
 
     check_inputs(path)
     if is_model(path):

@@ -106,7 +106,7 @@ def count_lost(chunks: Iterable[Chunk], lost: dict[str, Lost]) -> Iterator[Chunk
 def check_order(command: str, model: Path, data: str) -> None:
     """Refuse a model and a data file in the wrong order; the message says that they are swapped."""
     from auctor.core.errors import ParameterError
-    from auctor.saved import is_model
+    from auctor.saved.describe import is_model
 
     if is_model(data) and not is_model(str(model)):
         raise ParameterError(

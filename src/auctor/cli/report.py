@@ -105,7 +105,7 @@ def report(
     from auctor.evaluate.scores import seen_warning
     from auctor.reports.html.page import render
     from auctor.reports.html.threshold import threshold_csv
-    from auctor.saved import read_classifier
+    from auctor.saved.predictors import read_classifier
     from auctor.saved.report import labelled_rows, report_of
 
     for path in (out, thresholds):

@@ -27,6 +27,7 @@ from auctor.fit.result import ClassifierResult
 from auctor.fit.surrogate import default_surrogate
 from auctor.fit.targets import Rows
 from auctor.fit.train_model import kind_for
+from auctor.metrics.costs import Savings
 
 
 @dataclass
@@ -111,7 +112,7 @@ class TrainingRun:
         return numbers
 
     @property
-    def savings(self) -> metrics.Savings | None:
+    def savings(self) -> Savings | None:
         """What the predictions save on the test rows, if these have costs; after `measure`."""
         facts, scored = self.parts.test_facts, self.scored
         if scored is None or scored.cost is None:
@@ -337,7 +338,7 @@ def split_text(parts: Parts) -> str:
     )
 
 
-def savings_text(found: metrics.Savings) -> str:
+def savings_text(found: Savings) -> str:
     """What predictions save, as a sentence."""
     return (
         f"The predictions save {found.share:.1%} on the test rows: their mistakes cost "

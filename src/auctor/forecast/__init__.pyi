@@ -1,7 +1,5 @@
 from auctor.forecast import metrics as metrics
 from auctor.forecast.backtest import Backtest as Backtest
-from auctor.forecast.backtest import Forecast as Forecast
-from auctor.forecast.embedding import EmbeddedRows as EmbeddedRows
 from auctor.forecast.embedding import Embedding as Embedding
 from auctor.forecast.estimators.baselines import baselines as baselines
 from auctor.forecast.estimators.kernel_kmeans import KernelKMeans as KernelKMeans

@@ -6,7 +6,7 @@ optional row ``weight``. Equal scores are ties, never broken by position.
 
 from auctor.metrics.calibration import calibration_error
 from auctor.metrics.capacity import top_rows
-from auctor.metrics.costs import Savings, bayes_threshold, savings
+from auctor.metrics.costs import bayes_threshold, savings
 from auctor.metrics.delong import auc_interval, compare_auc
 from auctor.metrics.error import balanced_error, confusion, error_rate, log_loss
 from auctor.metrics.gaussian import expected_auc, expected_error, gaussian_check
@@ -26,7 +26,6 @@ from auctor.metrics.roc import auc, partial_auc, roc_curve
 from auctor.metrics.thresholds import best_threshold
 
 __all__ = [
-    "Savings",
     "auc",
     "auc_interval",
     "average_precision",

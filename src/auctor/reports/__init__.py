@@ -5,26 +5,19 @@ Nothing in this package trains a model; reports are made from labels, scores and
 
 from auctor.evaluate.build import build_report
 from auctor.evaluate.curves_info import column_curves
-from auctor.evaluate.info import DataInfo, MetricStep, PathInfo, ReportedModel
-from auctor.evaluate.trained_metric import ReportedMetric, Rival
+from auctor.evaluate.info import DataInfo, ReportedModel
 from auctor.reports.graph import draw_graph
 from auctor.reports.html.page import render
-from auctor.reports.html.threshold import threshold_csv
 from auctor.reports.pictures import curve_pictures
 from auctor.reports.taxonomy import render_taxonomy
 
 __all__ = [
     "DataInfo",
-    "MetricStep",
-    "PathInfo",
-    "ReportedMetric",
     "ReportedModel",
-    "Rival",
     "build_report",
     "column_curves",
     "curve_pictures",
     "draw_graph",
     "render",
     "render_taxonomy",
-    "threshold_csv",
 ]

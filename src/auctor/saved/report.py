@@ -104,7 +104,7 @@ def report_of(
     --------
     >>> import tempfile
     >>> import auctor
-    >>> from auctor.saved import read_classifier
+    >>> from auctor.saved.predictors import read_classifier
     >>> from auctor.tables import ReadOptions, read_table
     >>> folder = Path(tempfile.mkdtemp())
     >>> lines = [f"{k % 7},{k % 3},{'yes' if k % 7 > 3 else 'no'}" for k in range(60)]

@@ -15,7 +15,6 @@ from auctor.problem.needs import Need
 if TYPE_CHECKING:  # the types of what is imported on first use
     from auctor.solvers.dual.ascent import DualCoordinateAscent as DualCoordinateAscent
     from auctor.solvers.gaussian.discriminant import GaussianDiscriminant as GaussianDiscriminant
-    from auctor.solvers.gaussian.shrinkage import shrinkage as shrinkage
     from auctor.solvers.kinked.cutting_planes import Bmrm as Bmrm
     from auctor.solvers.kinked.presets import CutsFirst as CutsFirst
     from auctor.solvers.kinked.presets import SmoothFirst as SmoothFirst
@@ -23,8 +22,6 @@ if TYPE_CHECKING:  # the types of what is imported on first use
     from auctor.solvers.kinked.smoothing import Continuation as Continuation
     from auctor.solvers.kinked.smoothing import ProximalPoint as ProximalPoint
     from auctor.solvers.lbfgs import Lbfgs as Lbfgs
-    from auctor.solvers.smooth.conjugate import CgSolution as CgSolution
-    from auctor.solvers.smooth.conjugate import CgStatus as CgStatus
     from auctor.solvers.smooth.conjugate import conjugate_gradient as conjugate_gradient
     from auctor.solvers.smooth.exact import Exact as Exact
     from auctor.solvers.smooth.newton import Newton as Newton
@@ -143,9 +140,6 @@ SOLVERS = {
 
 #: Dotted path of every other public name of the room.
 _OTHERS = (
-    "auctor.solvers.gaussian.shrinkage.shrinkage",
-    "auctor.solvers.smooth.conjugate.CgSolution",
-    "auctor.solvers.smooth.conjugate.CgStatus",
     "auctor.solvers.smooth.conjugate.conjugate_gradient",
     "auctor.solvers.sparse.path.Path",
     "auctor.solvers.sparse.path.regularisation_path",

@@ -3,7 +3,6 @@ from auctor.streaming.checkpoint import save_checkpoint as save_checkpoint
 from auctor.streaming.estimators.auc import StreamingAUC as StreamingAUC
 from auctor.streaming.estimators.online import OnlineClassifier as OnlineClassifier
 from auctor.streaming.estimators.river import Riverlike as Riverlike
-from auctor.streaming.run import StreamProgress as StreamProgress
 from auctor.streaming.run import learn as learn
 
 __all__: list[str]

@@ -3,7 +3,7 @@
 from auctor.tables.blocks import Chunk
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import Table, read_table
-from auctor.tables.schema import Column, ColumnSummary, Schema
+from auctor.tables.schema import Column, Schema
 from auctor.tables.shards import write_shards
 from auctor.tables.stream import open_stream
 from auctor.tables.svmlight_matrix import read_svmlight
@@ -12,7 +12,6 @@ from auctor.tables.write import write_table
 __all__ = [
     "Chunk",
     "Column",
-    "ColumnSummary",
     "ReadOptions",
     "Schema",
     "Table",
