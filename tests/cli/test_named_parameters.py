@@ -56,8 +56,8 @@ def test_a_folder_without_shards_is_named_by_the_command(tmp_path, monkeypatch, 
 
 def test_options_that_need_rows_in_memory_are_shown_as_given(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["train", "none.shards", "--report", "r.html"]) == 2
-    assert "needs all rows in memory for --report r.html; got" in capsys.readouterr().err
+    assert main(["train", "none.shards", "--test", "t.csv"]) == 2
+    assert "needs all rows in memory for --test t.csv; got" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("solver", ["foo", MetricClassifier])

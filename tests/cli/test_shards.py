@@ -1,17 +1,20 @@
 """`auctor convert` to shards, and `auctor train` on them."""
 
 import json
+import re
 import shutil
 
 import numpy as np
 import pytest
 
 import auctor
-from auctor import MetricClassifier
+from auctor import AdditiveClassifier, MetricClassifier
 from auctor.cli.main import main
 from auctor.core.watching import Watcher
 from auctor.data import open_shards
+from auctor.evaluate.shards import held_rows
 from auctor.fit.checkpoint import Checkpoint
+from auctor.metrics import auc
 from auctor.tables import write_shards
 
 
@@ -102,6 +105,48 @@ def test_curves_with_pairs_go_on_from_a_checkpoint(table, shards, tmp_path, caps
     main(["predict", str(tmp_path / "m.auctor"), str(table), "--out", str(tmp_path / "p.csv")])
     rows = (tmp_path / "p.csv").read_text().splitlines()
     assert len(rows) == 301
+
+
+def test_the_report_of_a_linear_model_is_of_rows_of_weight_zero(shards, tmp_path, capsys):
+    out, page = tmp_path / "m.auctor", tmp_path / "r.html"
+    line = [shards, "--strength", 1e-3, "--test-size", 0.3, "--report", page, "--out", out]
+    assert run(*line, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    data = open_shards(shards)
+    held = held_rows(data, 0.3, 0)
+    model, labels = auctor.load(out), data.row_labels()
+    scores = model.decision_function(data)
+    assert found["test"]["rows"] == held.size == 90
+    assert found["test"]["score"] == pytest.approx(auc(labels[held] == 1, scores[held]))
+    kept = np.delete(np.arange(300), held)
+    assert found["score"] == pytest.approx(auc(labels[kept] == 1, scores[kept]))
+    assert found["rows"] == 210
+    text = page.read_text()
+    assert "210 training rows" in text
+    assert "90 test rows" in text
+    # The model is that of the other rows alone.
+    X = np.loadtxt(tmp_path / "rows.csv", delimiter=",", skiprows=1)
+    wanted = MetricClassifier("auc", strength=1e-3).fit(X[kept, :4], X[kept, 4])
+    np.testing.assert_allclose(model.coef_, wanted.coef_, atol=1e-3)
+
+
+def test_the_report_of_curves_is_of_the_members_that_leave_rows_out(shards, tmp_path, capsys):
+    page, here = tmp_path / "r.html", tmp_path / "here.html"
+    line = ["--model", "additive", "--members", 3, "--interactions", 1, "--strength", 0.003]
+    line += ["--metric", "auc", "--out", tmp_path / "m.auctor", "--tol", 1e-6, "--json"]
+    assert run(shards, *line, "--report", page) == 0
+    found = json.loads(capsys.readouterr().out)
+    X = np.loadtxt(tmp_path / "rows.csv", delimiter=",", skiprows=1)
+    curves = AdditiveClassifier("auc", members=3, interactions=1, strength=0.003, tol=1e-6)
+    curves.fit(X[:, :4], X[:, 4])
+    assert found["test"]["score"] == pytest.approx(curves.score_oof_, abs=1e-4)
+    # The page has the parts of a page of rows in memory: curves, pairs, single rows, columns.
+    table = tmp_path / "rows.csv"
+    assert run(table, "--label", "y", *line, "--report", here, "--test-size", 0) == 0
+    heads = [re.findall("<h2[^>]*>(.*?)</h2>", one.read_text()) for one in (page, here)]
+    assert heads[0] == [head for head in heads[1] if "other models" not in head.lower()]
+    for part in ("each scored by the member that was fitted without it", "Pairs of columns"):
+        assert part in page.read_text()
 
 
 class CtrlC(Watcher):

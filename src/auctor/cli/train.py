@@ -183,11 +183,11 @@ def train(
     table = table_parameters(ctx.params, reading)
     command, slices = command_line(ctx), tuple(slice or ())
     if is_shards(data):
-        others = {"test": test, "report": report, "slice": slice}
+        others = {"test": test, "slice": slice}
         others |= {name: column for name, column in roles.items() if name != "per"}
         refuse_others(others)
-        shards = ShardJob(data, memory, checkpoint, positive, standardise, out, command,
-                          as_json, quiet)  # fmt: skip
+        shards = ShardJob(data, memory, checkpoint, positive, standardise, out, report, test_size,
+                          seed, command, as_json, quiet)  # fmt: skip
         return train_on_shards(shards, table)
     refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
     found = table.read_options()

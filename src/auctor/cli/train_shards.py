@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from auctor.cli.output import INTERRUPTED, console, echo_json, say, say_warning
+from auctor.cli.output import INTERRUPTED, console, echo_json, say, say_warning, worded
+from auctor.core.files import write_text
 
 if TYPE_CHECKING:
     from auctor.data import Sharded
+    from auctor.evaluate.results import TrainingRun
+    from auctor.fit.checkpoint import Checkpoint
+    from auctor.fit.parameters import ClassifierParameters
     from auctor.fit.result import ClassifierResult
     from auctor.linear.table_parameters import TableParameters
 
@@ -46,6 +50,9 @@ class ShardJob(NamedTuple):
     positive: str | None
     standardise: bool | None
     out: Path
+    report: Path | None
+    test_size: float
+    seed: int
     command: str
     as_json: bool
     quiet: bool
@@ -112,15 +119,24 @@ def _refuse(options: dict[str, Any], needs: str, got: str, todo: str) -> None:
 
 
 def train_on_shards(job: ShardJob, table: TableParameters) -> None:
-    """Fit, measure on the training rows, and write the model; Ctrl-C writes the best one so far."""
+    """Fit, measure, and write the model and its report; Ctrl-C writes the best model so far."""
+    import numpy as np
+
+    from auctor.cli.train_table import page_of
     from auctor.data import open_shards
     from auctor.evaluate.run import gathered
-    from auctor.linear.shards import shard_checkpoint, shard_parameters, train_shards
+    from auctor.evaluate.shards import held_rows, run_on_shards, without_rows
+    from auctor.linear.shards import shard_parameters, train_shards
     from auctor.saved.store import save_fitted
 
     refuse_others({"calibrate": table.calibrate})
     curves = table.model == "additive"  # which may have missing values
-    data = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD), check=not curves)
+    whole = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD), check=not curves)
+    # For a report linear models leave rows out; those of curves are left out by members.
+    held = np.arange(0)
+    if job.report is not None and not curves:
+        held = held_rows(whole, job.test_size, job.seed)
+    data = without_rows(whole, held)
     params = shard_parameters(table, data, positive=job.positive, scale=job.standardise)
     if table.strength == "auto" and not curves:
         say(
@@ -128,22 +144,22 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
             "shards. Set another with --strength."
         )
     start = time.perf_counter()
-    checkpoint = None
-    if job.checkpoint is not None:
-        checkpoint = shard_checkpoint(job.checkpoint, params, data)
-        if checkpoint.resumed:
-            then = checkpoint.changed
-            other = [
-                f"{name} is {getattr(params, name)}, not {then[name]} as then" for name in then
-            ]
-            say(f"{'; '.join([f'resuming from {job.checkpoint}', *other])}.")
     warned: list[Warning] = []
     with gathered(warned):
-        fitted = train_shards(params, data, checkpoint)
+        fitted = train_shards(params, data, _checkpoint(job, params, data))
+    seconds = time.perf_counter() - start
     for one in [*warned, *fitted.warnings]:
         say_warning(one, "train")
-    summary = _summary(job, fitted, data, time.perf_counter() - start)
+    run = None
+    if job.report is not None:
+        run = run_on_shards(
+            fitted, whole, held, seed=job.seed, command=job.command, seconds=seconds,
+            word=lambda one: worded(one, "train"), warned=[*warned, *fitted.warnings],
+        )  # fmt: skip
+    summary = _summary(job, fitted, data, run, seconds)
     save_fitted(fitted, job.out, notes=summary)
+    if run is not None and job.report is not None:
+        write_text(job.report, page_of(run, job.data, {}, []))
     if job.as_json:
         echo_json(summary)
     elif not job.quiet:
@@ -153,17 +169,34 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
+def _checkpoint(job: ShardJob, params: ClassifierParameters, data: Sharded) -> Checkpoint | None:
+    """The checkpoint of a job, if it has one; says so if the fit goes on from it."""
+    from auctor.linear.shards import shard_checkpoint
+
+    if job.checkpoint is None:
+        return None
+    checkpoint = shard_checkpoint(job.checkpoint, params, data)
+    if checkpoint.resumed:
+        then = checkpoint.changed
+        other = [f"{name} is {getattr(params, name)}, not {then[name]} as then" for name in then]
+        say(f"{'; '.join([f'resuming from {job.checkpoint}', *other])}.")
+    return checkpoint
+
+
 def _summary(
-    job: ShardJob, fitted: ClassifierResult, data: Sharded, seconds: float
+    job: ShardJob, fitted: ClassifierResult, data: Sharded, run: TrainingRun | None, seconds: float
 ) -> dict[str, Any]:
     """The results of training as plain values."""
     model, solution = fitted.model, fitted.solutions[0]
     return {
         "command": job.command,
         "metric": str(model.metric),
-        "score": model.score(data, data.row_labels()),
+        "score": model.score(data, data.row_labels(), data.target.weight)
+        if run is None
+        else run.train_score,
+        "test": None if run is None else run.measure(),
         "positive": model.classes[model.positive],
-        "rows": data.n_rows,
+        "rows": data.n_rows if run is None else run.parts.counts()["train_rows"],
         "columns": data.n_columns,
         "gap": solution.gap,
         "certified": solution.certified,
@@ -175,6 +208,7 @@ def _summary(
         "n_nonzero": model.n_used,
         "seconds": seconds,
         "model": job.out,
+        "report": job.report,
         "checkpoint": job.checkpoint,
     }
 
@@ -186,6 +220,7 @@ def _show(summary: dict[str, Any]) -> None:
     kind = "certified gap" if summary["certified"] else "optimality violation"
     rows = {
         **dict([metric_text(summary["metric"], summary["score"])]),
+        **_of_test(summary),
         kind: f"{summary['gap']:.2e} ({summary['status']})",
         "strength": f"{summary['strength']:.4g}",
         "columns in the model": f"{summary['n_nonzero']:,} of {summary['columns']:,}",
@@ -198,4 +233,16 @@ def _show(summary: dict[str, Any]) -> None:
     screen = console()
     screen.print(table, markup=False)
     screen.print(f"Model: {summary['model']}", markup=False, soft_wrap=True)
+    if summary["report"] is not None:
+        screen.print(f"Report: {summary['report']}", markup=False, soft_wrap=True)
     show_next(screen, summary["model"])
+
+
+def _of_test(summary: dict[str, Any]) -> dict[str, str]:
+    """The metric of rows that the fit, or its members, left out, where it was measured."""
+    from auctor.cli.output import metric_text
+
+    if summary["test"] is None:
+        return {}
+    name, value = metric_text(summary["metric"], summary["test"]["score"])
+    return {f"{name} of rows left out": value}

@@ -15,6 +15,7 @@ from auctor.additive.means import MeanBins
 from auctor.additive.text import coded
 from auctor.core.types import FloatArray
 from auctor.evaluate.pair_maps import PairMap, column_names, pair_maps
+from auctor.evaluate.shard_rows import ShardRows
 from auctor.evaluate.table_columns import TableColumns
 from auctor.fit.model import model_of
 from auctor.tables.schema import Schema
@@ -334,6 +335,8 @@ def _taken(X: Any, places: Any) -> Any:
     """Some rows of a table, by position."""
     if hasattr(X, "iloc"):
         return X.iloc[places]
+    if isinstance(X, ShardRows):
+        return X[places]
     return (X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))[places]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from auctor import metrics
 from auctor.core.errors import DataWarning, Option, speaks
 from auctor.core.types import Array
+from auctor.data.coerce import in_shards
 from auctor.data.preparation import Scaling
 from auctor.evaluate.describe import ReportContext, TrainRows, describe, path_info, reported_metric
 from auctor.evaluate.info import DataInfo, PathInfo, ReportInfo
@@ -53,6 +54,8 @@ class TrainingRun:
         Time of the fit; AUC and score on the training rows, NaN for several classes.
     scored : ScoredRows, optional
         The test rows with their scores, once `measure` was called.
+    split : str, optional
+        How the test rows were chosen, where that is not by `parts`.
     """
 
     fitted: ClassifierResult
@@ -67,6 +70,7 @@ class TrainingRun:
     train_auc: float
     train_score: float
     scored: ScoredRows | None = None
+    split: str | None = None
 
     @property
     def model(self) -> LinearModel:
@@ -102,7 +106,9 @@ class TrainingRun:
                     option=Option("share", bare=True),
                 )
             )
-        scored = score_rows(self.model, parts.test, parts.test_codes, seed=self.seed)
+        scored = self.scored
+        if scored is None:
+            scored = score_rows(self.model, parts.test, parts.test_codes, seed=self.seed)
         facts, hits = parts.test_facts, parts.test_codes == parts.positive
         per = facts.groups if resolve_metric(self.model.metric, "auto").per is not None else None
         self.scored = replace(scored, weight=facts.weight, cost=facts.costs(hits), groups=per)
@@ -183,6 +189,7 @@ class TrainingRun:
         assert scored is not None
         solution = self.fitted.solutions[0]
         names = [str(label) for label in parts.classes.tolist()]
+        compared = parts.held_out and not in_shards(self.rows.matrix)
         told = ReportContext(
             seconds=self.seconds,
             train_auc=self.train_auc,
@@ -190,7 +197,7 @@ class TrainingRun:
             metric_steps=self.progress.steps,
             path=self.path(),
             chosen=self.chosen,
-            split=split_text(parts),
+            split=self.split_text,
             savings="" if self.savings is None else savings_text(self.savings),
             # The report has its own sentence on a solution that stopped early.
             warnings=[self.word(one) for one in self.warned if str(one) != solution.advice()],
@@ -199,7 +206,7 @@ class TrainingRun:
             solution=solution,
             numbers=None if parts.test_rows is None else (parts.test_rows + 1).tolist(),
             slices=slices,
-            train=TrainRows(self.rows.matrix, self.scaling) if parts.held_out else None,
+            train=TrainRows(self.rows.matrix, self.scaling) if compared else None,
         )
         return describe(
             f"{self.model.metric} on {Path(source).name}",
@@ -216,6 +223,11 @@ class TrainingRun:
             ),
             columns=parts.columns,
         )
+
+    @property
+    def split_text(self) -> str:
+        """How the test rows were chosen, and why the scores of random ones flatter."""
+        return split_text(self.parts) if self.split is None else self.split
 
     @property
     def cross_validated(self) -> Estimate | None:
@@ -293,7 +305,7 @@ class TrainingRun:
             "positive": parts.pos_label,
             "data": parts.counts(),
             "held_out": parts.held_out,
-            "split": split_text(parts),
+            "split": self.split_text,
             "savings": "" if self.savings is None else savings_text(self.savings),
             "test": measured,
             "train_auc": self.train_auc,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import Array, FloatArray, IntArray
 
 #: Largest number of errors in a report: about one screen.
 MAX_ERRORS = 15
@@ -106,11 +106,8 @@ def costly_rows(
     >>> [(row.row, row.cost) for row in costly_rows(hit, scores, (1.0, 10.0), ("no", "yes"))]
     [(1, 10.0), (2, 1.0)]
     """
-    wrong = np.flatnonzero((scores > 0.0) != hit)
-    cost = np.where(hit[wrong], costs[1], costs[0])
-    order = wrong[np.lexsort((-np.abs(scores[wrong]), -cost))][:limit]
     mistakes = []
-    for k in order.tolist():
+    for k in costly_positions(hit, scores, costs, limit).tolist():
         actual = int(hit[k])
         explain = None if rows is None else rows.explain
         mistakes.append(
@@ -125,6 +122,16 @@ def costly_rows(
             )
         )
     return tuple(mistakes)
+
+
+def costly_positions(
+    hit: Array, scores: FloatArray, costs: tuple[float, float], limit: int = MAX_ERRORS
+) -> IntArray:
+    """Positions of the rows of `costly_rows`, in their order."""
+    wrong = np.flatnonzero((scores > 0.0) != hit)
+    cost = np.where(hit[wrong], costs[1], costs[0])
+    order: IntArray = wrong[np.lexsort((-np.abs(scores[wrong]), -cost))][:limit]
+    return order
 
 
 def _misleading(reasons: Sequence[Reason], positive: bool) -> tuple[Reason, ...]:

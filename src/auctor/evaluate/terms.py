@@ -12,7 +12,6 @@ from auctor.additive.model import AdditiveModel
 from auctor.core.types import FloatArray, Target
 from auctor.data import as_matrix, wrap
 from auctor.data.matrices import dense_array
-from auctor.data.preparation import column_moments
 from auctor.evaluate.curves_info import (
     MISSING_SHARE,
     ColumnCurve,
@@ -27,6 +26,7 @@ from auctor.evaluate.curves_info import (
 from auctor.evaluate.info import Feature
 from auctor.evaluate.rows import MAX_REASONS, Reason
 from auctor.evaluate.scores import ScoredRows
+from auctor.evaluate.shard_rows import ShardRows, moments_of
 from auctor.evaluate.table_columns import TableColumns
 from auctor.fit.model import LinearModel
 from auctor.tables.schema import Schema
@@ -42,10 +42,10 @@ class LinearTerms:
     """
 
     def __init__(self, model: LinearModel, matrix: Any, schema: Schema, rows: ScoredRows) -> None:
-        self.matrix = as_matrix(matrix)
+        self.matrix = matrix if isinstance(matrix, ShardRows) else as_matrix(matrix)
         self.coef: FloatArray = rows.sign * model.coef[0]
         self.columns = TableColumns.of(schema, schema.feature_names, self.coef.size)
-        self.mean, self.deviations = column_moments(self.matrix)
+        self.mean, self.deviations = moments_of(self.matrix)
         self.features = self._features()
         explained = tuple(self._explained(rows)) if schema.columns else ()
         self.curves = CurvesInfo(tuple(self._charts()), rows=explained)

@@ -32,19 +32,24 @@ class ColumnStats:
 
     def add(self, block: Block) -> None:
         """Update the statistics with the rows of a block."""
-        facts = column_facts(block.numbers)
-        if not self.rows:
-            self.facts = facts
-            self.words = [{} for _ in block.words]
-        else:
-            self._merge(facts, block.n_rows)
-        for k, known in enumerate(self.words):
+        counts = []
+        for k, words in enumerate(block.words):
             codes = block.codes[:, k]
-            counts = np.bincount(codes[codes >= 0], minlength=len(block.words[k])).tolist()
-            for word, count in zip(block.words[k], counts, strict=True):
-                if count:  # a part of a block may have words that none of its rows use
-                    known[word] = known.get(word, 0) + count
-        self.rows += block.n_rows
+            count = np.bincount(codes[codes >= 0], minlength=len(words)).tolist()
+            # A part of a block may have words that none of its rows use.
+            counts.append({word: n for word, n in zip(words, count, strict=True) if n})
+        self.merge(ColumnStats(block.n_rows, column_facts(block.numbers), counts))
+
+    def merge(self, other: ColumnStats) -> None:
+        """Update the statistics with those of other rows."""
+        if not self.rows:
+            self.facts, self.words = other.facts, [{} for _ in other.words]
+        else:
+            self._merge(other.facts, other.rows)
+        for known, counts in zip(self.words, other.words, strict=True):
+            for word, count in counts.items():
+                known[word] = known.get(word, 0) + count
+        self.rows += other.rows
 
     def _merge(self, facts: FloatArray, rows: int) -> None:
         """Combine with the statistics of ``rows`` more rows; means by their numbers of values."""
