@@ -6,12 +6,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from auctor.core.checks import check_matrix, check_real, check_vector
 from auctor.core.errors import DataError, speaks, speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
+from auctor.solvers.gaussian.discriminant import best_for_auc, best_for_error
+from auctor.solvers.gaussian.moments import ClassMoments
 
 #: Asymmetry or negative eigenvalue, as a share of the largest entry, that is a rounding error.
 SHARE = 1e-10
@@ -47,8 +48,8 @@ class Moments:
     >>> moments = Moments([[1.0, 0.0], [-1.0, 0.0]], [np.eye(2), np.eye(2)])
     >>> round(moments.error([1.0, 0.0]), 6), round(moments.auc([1.0, 0.0]), 6)
     (0.158655, 0.92135)
-    >>> moments.best_for_auc().coef
-    array([1., 0.])
+    >>> moments.best_for_auc().coef, moments.error_gradient([1.0, 0.0]).round(6)
+    (array([1., 0.]), array([0., 0., 0.]))
     """
 
     @speaks_for_itself
@@ -66,16 +67,10 @@ class Moments:
         cross = np.zeros((d, d)) if cross is None else cross
         cross = check_matrix("cross", cross, rows=d, columns=d)
         self.means, self.covariances, self.cross = means, np.array(parts), cross
-        # The joint covariance of a pair; the AUC needs its variance of the difference.
+        # The joint covariance of a pair; without the cross covariance, two blocks.
         joint = np.block([[parts[0], cross], [cross.T, parts[1]]])
-        lowest = float(np.linalg.eigvalsh(0.5 * (joint + joint.T))[0])
-        if np.abs(joint - joint.T).max() > SHARE * np.abs(joint).max() or (
-            lowest < -SHARE * np.abs(joint).max()
-        ):
-            raise DataError(
-                "symmetric covariances without negative eigenvalues; got the smallest eigenvalue "
-                f"{lowest:.3g}. Pass E (x - m)(x - m)' of both classes."
-            )
+        for block in [joint] if cross.any() else parts:
+            _check_covariance(block)
 
     @classmethod
     def of(cls, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -93,31 +88,41 @@ class Moments:
         return self._error(self._checked(w), check_real("intercept", intercept))[0]
 
     @speaks
+    def error_gradient(self, w: npt.ArrayLike, intercept: float = 0.0) -> FloatArray:
+        """Derivatives of `error` in w and, last, in the intercept, shape (d + 1,)."""
+        return self._error(self._checked(w), check_real("intercept", intercept))[1]
+
+    @speaks
     def auc(self, w: npt.ArrayLike) -> float:
         """Probability that ``x'w`` is larger for a positive than for a negative row."""
         return 1.0 - self._disorder(self._checked(w))[0]
 
+    @speaks
+    def auc_gradient(self, w: npt.ArrayLike) -> FloatArray:
+        """Derivative of `auc`."""
+        return -self._disorder(self._checked(w))[1]
+
     def best_for_auc(self) -> Plane:
         """The direction of the largest AUC, ``(S+ + S- - C - C')^-1 (m+ - m-)``, of length 1."""
         total = self.covariances.sum(axis=0) - self.cross - self.cross.T
-        coef = np.linalg.lstsq(total, self.means[0] - self.means[1], rcond=None)[0]
-        coef /= float(np.linalg.norm(coef)) or 1.0
+        coef = _unit(best_for_auc(self._of(np.stack([total, np.zeros_like(total)]))))
         return Plane(coef, self._shift(coef), self.auc(coef))
 
     def best_for_error(self) -> Plane:
-        """A hyperplane of length 1 that no small change makes better, from the best for AUC.
+        """The hyperplane of the smallest expected error, with a direction of length 1.
 
-        The expected error is not convex: the result is a local solution. The intercept is the best
-        for each direction, so that its derivative vanishes.
+        The optimum is ``(t S+ + (1 - t) S-)^-1 (m+ - m-)`` for some t, with the best intercept
+        (Anderson and Bahadur, 1962): a search over t as in `auctor.solvers.GaussianDiscriminant`.
         """
-
-        def profile(w: FloatArray) -> tuple[float, FloatArray]:
-            return self._error(w, self._shift(w))
-
-        found = minimize(profile, self.best_for_auc().coef, jac=True, method="BFGS")
-        coef = found.x / (float(np.linalg.norm(found.x)) or 1.0)
+        coef = self.best_for_auc().coef
+        if coef.any():  # the means differ
+            flat, w = best_for_error(self._of(self.covariances))
+            coef = _unit(flat.lift(w))
         shift = self._shift(coef)
-        return Plane(coef, shift, self._error(coef, shift)[0])
+        return Plane(coef, shift, self.error(coef, shift))
+
+    def _of(self, covariances: FloatArray) -> ClassMoments:
+        return ClassMoments(self._priors, self.means, covariances, lambda w: w)
 
     def _checked(self, w: npt.ArrayLike) -> FloatArray:
         return check_vector("w", w, size=self.means.shape[1])
@@ -136,10 +141,11 @@ class Moments:
         return np.array([self.prior, 1.0 - self.prior])
 
     def _error(self, w: FloatArray, intercept: float) -> tuple[float, FloatArray]:
-        """Expected error and its gradient in w."""
+        """Expected error and its gradient in w and the intercept."""
         mean, variance, moved = self._scores(w)
         found = gaussian.expected_error(self._priors, mean + intercept, variance)
-        return float(found.value), found.mean @ self.means + 2.0 * found.variance @ moved
+        slope = found.mean @ self.means + 2.0 * found.variance @ moved
+        return float(found.value), np.append(slope, found.mean.sum())
 
     def _disorder(self, w: FloatArray) -> tuple[float, FloatArray]:
         """One minus the AUC and its gradient in w."""
@@ -149,3 +155,18 @@ class Moments:
         total = np.array([max(float(spread @ w), 0.0), 0.0])
         found = gaussian.expected_auc(mean, total)
         return float(found.value), found.mean @ self.means + 2.0 * found.variance[0] * spread
+
+
+def _unit(w: FloatArray) -> FloatArray:
+    return w / (float(np.linalg.norm(w)) or 1.0)
+
+
+def _check_covariance(matrix: FloatArray) -> None:
+    """Refuse a matrix that is not symmetric or has a negative eigenvalue."""
+    size = SHARE * np.abs(matrix).max(initial=0.0)
+    lowest = float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[0])
+    if np.abs(matrix - matrix.T).max() > size or lowest < -size:
+        raise DataError(
+            "symmetric covariances without negative eigenvalues; got the smallest eigenvalue "
+            f"{lowest:.3g}. Pass E (x - m)(x - m)' of both classes."
+        )

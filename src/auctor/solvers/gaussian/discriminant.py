@@ -191,17 +191,13 @@ class GaussianDiscriminant:
 
 def _direction(problem: Problem, moments: ClassMoments) -> tuple[ClassMoments, FloatArray]:
     """The best coefficients, and the moments in the basis of these coefficients."""
-    best = _auc_direction(moments)
+    best = best_for_auc(moments)
     separates = problem.has_intercept and _constant(moments, best).all()
     # AUC needs no search; nor do classes that are separated without variance, or without a
     # contrast.
     if problem.loss.shift_invariant or separates or not best.any():
         return moments, best
-    if problem.has_intercept:  # the intercept absorbs a common shift of both means
-        moments = replace(moments, mean=moments.mean - moments.mean.mean(axis=0))
-    flat = moments.diagonalised()
-    search = _Search(flat.prior, flat.mean, flat.covariance, problem.has_intercept)
-    return flat, search.best()
+    return best_for_error(moments, problem.has_intercept)
 
 
 def _violation(problem: Problem, moments: ClassMoments, w: FloatArray) -> float:
@@ -250,7 +246,18 @@ def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) ->
         )
 
 
-def _auc_direction(moments: ClassMoments) -> FloatArray:
+def best_for_error(moments: ClassMoments, shifted: bool = True) -> tuple[ClassMoments, FloatArray]:
+    """Moments in a basis with diagonal covariances, and the best coefficients in that basis.
+
+    ``shifted`` says whether there is an intercept, which absorbs a common shift of both means.
+    """
+    if shifted:
+        moments = replace(moments, mean=moments.mean - moments.mean.mean(axis=0))
+    flat = moments.diagonalised()
+    return flat, _Search(flat.prior, flat.mean, flat.covariance, shifted).best()
+
+
+def best_for_auc(moments: ClassMoments) -> FloatArray:
     """``(S+ + S-)^-1 contrast``, or a direction without variance if that separates better."""
     total, contrast = moments.covariance[0] + moments.covariance[1], moments.contrast
     # The residual is the part of the contrast outside the range of a singular covariance: there
