@@ -9,7 +9,7 @@ from auctor.contenders.baselines import baselines
 
 @pytest.mark.parametrize(("extra", "kept"), [(0, True), (1, False)])
 def test_trees_are_left_out_of_reports_on_wide_tables(extra, kept, monkeypatch):
-    monkeypatch.setattr("auctor.contenders.baselines.MOST_TREE_COLUMNS", 3)
+    monkeypatch.setattr("auctor.contenders.baselines.MOST_TREE_ENTRIES", 450)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3 + extra))
     hit = X[:, 0] + rng.normal(size=200) > 0.5
