@@ -11,9 +11,9 @@ from auctor import MetricClassifier, metrics
 from auctor.cli.compare import contenders_for
 from auctor.contenders import linear
 from auctor.contenders.baselines import baseline_contenders
-from auctor.contenders.boosting import boosted_contenders
 from auctor.contenders.linear import linear_contenders
 from auctor.contenders.ours import our_contenders
+from auctor.contenders.trees import boosted_contenders
 from auctor.core.errors import DataError, ParameterError
 from auctor.evaluate.contest import (
     OURS,

@@ -84,7 +84,7 @@ def nobody_else():
     """A comparison without the models of others, which take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("auctor.contenders.linear.linear_contenders", lambda penalty: [])
-        patch.setattr("auctor.contenders.boosting.boosted_contenders", list)
+        patch.setattr("auctor.contenders.trees.boosted_contenders", list)
         yield
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import auctor
 from auctor import metrics
 from auctor.cli.main import main
-from auctor.core.json import as_json
+from auctor.core.codec import as_json
 from auctor.evaluate.describe import path_info
 from auctor.fit.result import StrengthChoice
 from auctor.reports import render

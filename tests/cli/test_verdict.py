@@ -9,7 +9,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from auctor import metrics
 from auctor.cli.main import main
-from auctor.contenders.constant import constant_contender
+from auctor.contenders.baselines import constant_contender
 from auctor.contenders.linear import linear_contenders
 from auctor.contenders.ours import our_contenders
 from auctor.contenders.trees import scikit_learn_trees

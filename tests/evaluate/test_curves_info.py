@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from auctor import AdditiveClassifier, TableClassifier
+from auctor.core.codec import as_json
 from auctor.core.errors import DataError
-from auctor.core.json import as_json
 from auctor.evaluate.curves_info import curves_info, row_parts
 from auctor.evaluate.pair_maps import pair_maps
 from auctor.reports import column_curves, curve_pictures

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from auctor import metrics
+from auctor.core.codec import as_json
 from auctor.core.errors import DataError, ParameterError
-from auctor.core.json import as_json
 from auctor.core.result import Status
 from auctor.evaluate.build import MAX_FEATURES, convergence, weights
 from auctor.evaluate.curves import MAX_POINTS

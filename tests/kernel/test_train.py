@@ -6,7 +6,7 @@ from sklearn.svm import SVC, SVR
 
 from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.types import Target
-from auctor.fit.class_pairs import ClassPairs
+from auctor.fit.class_scores import ClassPairs
 from auctor.fit.targets import Rows
 from auctor.kernel.train import (
     KernelClassifierParameters,

@@ -10,7 +10,7 @@ import auctor
 from auctor.fit.folds import folds_by
 from auctor.fit.parameters import fold_seed
 from auctor.linear.choose import MOST_ENTRIES, AutoParameters, _sample, simplest
-from auctor.tables.one_hot import one_hot_rows, one_hot_schema
+from auctor.tables.encode import one_hot_rows, one_hot_schema
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import read_table
 

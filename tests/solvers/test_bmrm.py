@@ -27,9 +27,9 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, ElasticNet, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, Lbfgs
+from auctor.solvers.base import SolverMemory
 from auctor.solvers.kinked.bundle import Bundle
 from auctor.solvers.kinked.cuts import balanced
-from auctor.solvers.memory import SolverMemory
 from auctor.testing.solvers import NanBeyond
 from tests.fixtures.hard import HardPrbep, HardRoc
 

@@ -218,12 +218,15 @@ def contenders_for(
 
     Surrogates and solvers that are asked for take the place of our linear model.
     """
-    from auctor.contenders.boosting import boosted_contenders, explainable_contenders
-    from auctor.contenders.constant import constant_contender
+    from auctor.contenders.baselines import constant_contender
     from auctor.contenders.curves import curve_contenders
     from auctor.contenders.linear import linear_contenders
     from auctor.contenders.ours import our_contenders
-    from auctor.contenders.trees import scikit_learn_trees
+    from auctor.contenders.trees import (
+        boosted_contenders,
+        explainable_contenders,
+        scikit_learn_trees,
+    )
 
     ours = our_contenders(metric, surrogates, solvers)
     theirs, trees, ebm = linear_contenders(penalty), boosted_contenders(), explainable_contenders()

@@ -93,11 +93,10 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
     on_stage : callable, optional
         Called with a line of text when a new stage begins.
     """
-    from auctor.contenders.boosting import boosted_contenders
-    from auctor.contenders.constant import constant_contender
+    from auctor.contenders.baselines import constant_contender
     from auctor.contenders.curves import curve_contenders
     from auctor.contenders.linear import linear_contenders
-    from auctor.contenders.trees import scikit_learn_trees
+    from auctor.contenders.trees import boosted_contenders, scikit_learn_trees
     from auctor.evaluate.contest import Rules, contest
     from auctor.fit.targets import positive_rows
 

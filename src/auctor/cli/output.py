@@ -132,7 +132,7 @@ def has_option(function: Any, typed: str) -> bool:
 
 def echo_json(value: Any) -> None:
     """Print a value as JSON; NaN and infinity become null."""
-    from auctor.core.json import as_json
+    from auctor.core.codec import as_json
 
     sys.stdout.write(f"{json.dumps(as_json(value), indent=2, allow_nan=False)}\n")
 

@@ -88,7 +88,7 @@ def read_facts(
 
 def read_text(path: str, columns: Iterable[str], options: ReadOptions) -> dict[str, list[str]]:
     """Some columns of a file as text, by name; a missing value is ""."""
-    from auctor.tables.text_columns import columns_as_text
+    from auctor.tables.gather import columns_as_text
 
     wanted = list(dict.fromkeys(columns))
     return columns_as_text(path, wanted, options.by_schema(None, labelled=False))

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 
 from auctor.additive.model import AdditiveModel
-from auctor.contenders.constant import constant_contender
 from auctor.contenders.ours import log_loss_contender
 from auctor.contenders.trees import scikit_learn_trees
 from auctor.core.errors import AuctorError, speaks_as
@@ -20,12 +19,20 @@ from auctor.core.types import Array
 from auctor.data import as_matrix
 from auctor.data.matrices import is_dense
 from auctor.data.preparation import column_scaling
-from auctor.evaluate.contest import Contender, Rules, make_tuning_rows
+from auctor.evaluate.contest import (
+    THEIRS,
+    Contender,
+    Rules,
+    TunedContender,
+    TuningRows,
+    make_tuning_rows,
+)
 from auctor.evaluate.trained_metric import Rival
 from auctor.evaluate.verdict import CONSTANT, TREES
 from auctor.fit.folds import stratified_folds
 from auctor.fit.metric import resolve_metric
 from auctor.fit.model import LinearModel
+from auctor.fit.threshold import unweighted_threshold
 
 #: Penalties that the log-loss baseline can have; it has the first one for any other penalty.
 PENALTIES = ("l2", "l1", "elastic_net")
@@ -178,3 +185,21 @@ def untrained(metric: Any, hit: Array, needed: str) -> list[Rival]:
         Rival("constant score", np.full(hit.size, best), NOTES["constant score"], CONSTANT),
         *(Rival(name, None, needed) for name in NOTES if name != "constant score"),
     ]
+
+
+def constant_contender() -> Contender:
+    """The same score for every row."""
+    return Contender("constant", THEIRS, _fit_constant, kind=CONSTANT)
+
+
+def _fit_constant(part: TuningRows, rules: Rules) -> TunedContender:
+    """The same score for every row, with the threshold by the same rule.
+
+    For metrics of log-odds the score is the log-odds of the share of positives.
+    """
+    share = float(np.average(part.hits, weights=part.weight))
+    score = math.log(share / (1.0 - share)) if rules.objective.by_level else 0.0
+    cut = unweighted_threshold(
+        rules.objective, part.hits, np.full(part.hits.size, score), part.weight
+    )
+    return TunedContender(lambda X: np.full(X.shape[0], score - cut))

@@ -1,7 +1,8 @@
-"""Boosted trees as contenders, with the settings of their library."""
+"""Boosted trees as contenders: scikit-learn, LightGBM and EBM, with their own settings."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import warnings
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 from auctor.data.matrices import dense_array, is_dense
 from auctor.evaluate.contest import THEIRS, Contender, Rules, TunedContender, TuningRows
-from auctor.evaluate.verdict import TREES
+from auctor.evaluate.verdict import PAIRED, TREES
 from auctor.fit.threshold import unweighted_threshold
 
 #: Entries of a dense matrix for trees, at most: 1.6 GB of floats.
@@ -73,3 +74,31 @@ def _dense(matrix: Any) -> FloatArray:
             todo="Use fewer columns.",
         )
     return dense_array(matrix)
+
+
+def boosted_contenders() -> list[Contender]:
+    """LightGBM with its default settings; an empty list if it is not installed."""
+    if importlib.util.find_spec("lightgbm") is None:
+        return []
+    return [tree_contender("LightGBM", "lightgbm", _lightgbm)]
+
+
+def explainable_contenders() -> list[Contender]:
+    """The explainable boosting machine of interpret; an empty list if it is not installed."""
+    if importlib.util.find_spec("interpret") is None:
+        return []
+    return [tree_contender("EBM", "interpret", _explainable)._replace(kind=PAIRED)]
+
+
+def _explainable(rules: Rules) -> Any:
+    """A machine with its default settings, which respects the seed and the threads."""
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(random_state=rules.seed, n_jobs=rules.n_threads or 1)
+
+
+def _lightgbm(rules: Rules) -> Any:
+    """A LightGBM classifier that respects the seed and the threads of a comparison."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=rules.seed, n_jobs=rules.n_threads or 1, verbose=-1)

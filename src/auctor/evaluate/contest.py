@@ -31,7 +31,7 @@ from auctor.fit.select import SMOOTH_RATIO
 from auctor.losses import Logistic
 from auctor.problem import Problem
 from auctor.solvers import strength_max
-from auctor.tables.one_hot import one_hot_rows, one_hot_schema
+from auctor.tables.encode import one_hot_rows, one_hot_schema
 from auctor.tables.schema import Schema
 
 #: Libraries that the contenders come from.

@@ -104,3 +104,19 @@ def _of_learner(learner: OnlineClassifier) -> LinearModel:
         threshold=-learner.intercept_,
         feature_names=None if names is None else tuple(map(str, names)),
     )
+
+
+def check_listed(schema: Schema) -> None:
+    """Refuse hashed categories and words: other programs do not make these columns alike."""
+    texts = [column.name for column in schema.columns if column.words]
+    if texts:
+        raise ParameterError(
+            f"columns of numbers and categories; got the words of {texts[0]!r}. Fit without "
+            "`as_words`."
+        )
+    hashed = [column.name for column in schema.columns if column.buckets]
+    if hashed:
+        raise ParameterError(
+            f"one-hot encoded categories; got hashed categories in {hashed[0]!r}. Fit with "
+            "`categorical='one_hot'`."
+        )

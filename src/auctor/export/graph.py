@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.version import __version__
-from auctor.export.checks import check_listed
+from auctor.export.exported import check_listed
 from auctor.tables.columns import MISSING
 from auctor.tables.schema import KEEP, Column, Schema
 

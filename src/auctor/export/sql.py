@@ -17,8 +17,7 @@ from auctor.core.files import AnyPath, write_bytes
 from auctor.core.markup import printable
 from auctor.core.types import FloatArray
 from auctor.core.version import __version__
-from auctor.export.checks import check_listed
-from auctor.export.exported import Exported, exported
+from auctor.export.exported import Exported, check_listed, exported
 from auctor.export.reading import as_read
 from auctor.export.reasons import (
     Asked,

@@ -13,10 +13,9 @@ import numpy as np
 
 from auctor.core.archive import broken, read_archive, write_archive
 from auctor.core.checks import check_int
-from auctor.core.codec import Arrays, Codec
+from auctor.core.codec import Arrays, Codec, as_json
 from auctor.core.errors import AuctorError, DataError, speaks
 from auctor.core.files import AnyPath, check_destination, sole_writer
-from auctor.core.json import as_json
 from auctor.core.result import Step
 from auctor.core.types import Array, FloatArray
 from auctor.core.watching import Watcher, watch

@@ -13,8 +13,8 @@ import numpy as np
 from auctor.core.checks import is_number
 from auctor.core.errors import DataError, DataWarning, speaks_as, warn
 from auctor.core.types import Array, IntArray
+from auctor.data.matrices import row_keys
 from auctor.data.preparation import split_rows
-from auctor.data.row_keys import row_keys
 from auctor.fit.folds import SplitBy
 from auctor.fit.row_facts import RowFacts
 from auctor.fit.targets import positive_code

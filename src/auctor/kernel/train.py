@@ -17,7 +17,7 @@ from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import ConvergenceWarning, DataError, ParameterError
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.fit.calibrate import KINDS, Calibrator, fit_calibrators
-from auctor.fit.class_pairs import REST, ClassPairs
+from auctor.fit.class_scores import REST, ClassPairs
 from auctor.fit.folds import stratified_folds
 from auctor.fit.metric import resolve_metric
 from auctor.fit.targets import Rows, row_weight

@@ -34,7 +34,7 @@ from auctor.fit.select import StrengthSearch
 from auctor.fit.targets import Rows
 from auctor.fit.train_model import Chosen, train_model
 from auctor.fit.validation_curve import MEAN_ROUNDING, mean_and_error
-from auctor.tables.one_hot import one_hot_rows, one_hot_schema
+from auctor.tables.encode import one_hot_rows, one_hot_schema
 from auctor.tables.schema import Schema
 
 #: Rows, at most, of the folds of the linear model; with more, its strength hardly changes.

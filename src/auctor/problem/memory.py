@@ -20,7 +20,7 @@ class PathMemory:
     """What one solve along a path passes to the next.
 
     Only a path makes one (`Problem.with_memory`); a problem that is solved alone has none, so that
-    a solve never depends on earlier solves. `auctor.solvers.memory` adds the parts of solvers.
+    a solve never depends on earlier solves. `auctor.solvers.base` adds the parts of solvers.
 
     Attributes
     ----------

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.archive import broken, parse_json, read_archive, write_archive
-from auctor.core.codec import Arrays, Json
+from auctor.core.codec import Arrays, Json, as_json
 from auctor.core.errors import AuctorError, DataError, ParameterError, speaks_as
 from auctor.core.files import AnyPath, check_destination
-from auctor.core.json import as_json
 from auctor.fit.model import LinearModel, RegressionModel
 from auctor.fit.parameters import parameters_of
 from auctor.fit.result import FitResult

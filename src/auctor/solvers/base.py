@@ -1,10 +1,10 @@
-"""What solvers share: the protocol, the base of their states, penalties as arrays."""
+"""What solvers share: protocol, base of their states, memory of a path, penalties as arrays."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from auctor.core.capabilities import BLOCKS, SEPARABLE, TREE
 from auctor.core.types import BlockSpec, SeparableSpec, TreeSpec
 from auctor.minimise import Solver
 from auctor.problem import Point, Problem
+from auctor.problem.memory import PathMemory
 
 __all__ = ["STALL_STEPS", "Solver", "State"]
 
@@ -81,3 +82,50 @@ def blocks_of(problem: Problem) -> BlockSpec:
 def tree_of(problem: Problem) -> TreeSpec:
     """The nested groups of a problem's penalty."""
     return TREE.of(problem.penalty, problem.n_columns)
+
+
+if TYPE_CHECKING:  # the solvers import this module
+    from auctor.solvers.kinked.bundle import Bundle
+    from auctor.solvers.sparse.history import GradientHistory
+    from auctor.solvers.sparse.models.columns import Store
+    from auctor.solvers.sparse.models.matrix import MatrixModel
+    from auctor.solvers.wide.row_space import Span
+
+
+@dataclass
+class SolverMemory(PathMemory):
+    """The parts of solvers that one solve along a path passes to the next.
+
+    Attributes
+    ----------
+    bundle : Bundle, optional
+        Cutting planes: the cuts of the last solve.
+    columns : Store, optional
+        Coordinate descent: the columns that were copied.
+    model : MatrixModel, optional
+        Proximal Newton: the latest Hessian.
+    history : GradientHistory, optional
+        Proximal Newton: gradients of earlier points.
+    span : Span, optional
+        Solves in the span of the rows: its basis.
+    """
+
+    bundle: Bundle | None = None
+    columns: Store | None = None
+    model: MatrixModel | None = None
+    history: GradientHistory | None = None
+    span: Span | None = None
+
+
+def memory_of(problem: Problem) -> SolverMemory:
+    """The memory of the path that a problem belongs to.
+
+    A problem that is solved alone has none. It gets an empty memory of its own on every call, so
+    that solvers need no second case: they find nothing in it, and what they store is lost. A solver
+    that reads something back later in the same solve keeps it in its state.
+    """
+    memory = problem.memory
+    if memory is None:
+        return SolverMemory()
+    assert isinstance(memory, SolverMemory)  # paths make no other
+    return memory

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.errors import DataError, ParameterError
 from auctor.core.memory import check_memory
 from auctor.core.types import Array
 from auctor.tables.blocks import GROWTH_FACTOR, Block, TableFile
 from auctor.tables.check import check_columns, leave_out_unique
+from auctor.tables.columns import listed
+from auctor.tables.formats import TABLES, format_to_read
 from auctor.tables.infer import (
     Note,
     first_kinds,
@@ -24,6 +27,7 @@ from auctor.tables.infer import (
 )
 from auctor.tables.options import IN_PARTS, ReadOptions
 from auctor.tables.schema import ColumnSummary, Schema
+from auctor.tables.source import Source
 from auctor.tables.stats import ColumnStats
 
 
@@ -143,3 +147,44 @@ class _Growing:
         """The array, shrunk in place to the rows in use."""
         self._array.resize((self.used, self.width), refcheck=False)
         return self._array
+
+
+def columns_as_text(
+    path: str, columns: Sequence[str], options: ReadOptions
+) -> dict[str, list[str]]:
+    """Some columns of a file as text, by name; a missing value is "".
+
+    Parameters
+    ----------
+    path : str
+        A file; standard input cannot be read twice and is refused.
+    """
+    if path == "-":
+        raise ParameterError(
+            "a file, which it reads a second time for the columns to keep; got standard input. "
+            "Write the rows to a file first."
+        )
+    source = Source(path)
+    try:
+        kind = format_to_read(options.format, source.name)
+        source.keep()
+        opened = TABLES[kind](source, options) if kind in TABLES else None
+        names = () if opened is None else opened.names
+        absent = [name for name in columns if name not in names]
+        if opened is None or absent:
+            raise DataError(
+                f"the columns to keep in {source.name}",
+                got=f"none named {listed(absent)}",
+                todo=f"Choose among {listed(names)}." if names else "Pass a table with names.",
+            )
+        # Reading all of them as categories keeps the text as it is written.
+        kinds = ["category" if name in columns else "skip" for name in names]
+        order = [name for name in names if name in columns]
+        found: dict[str, list[str]] = {name: [] for name in columns}
+        for block in opened.blocks(kinds):
+            for k, name in enumerate(order):
+                words = [*block.words[k], ""]
+                found[name] += [words[code] for code in block.codes[:, k].tolist()]
+        return found
+    finally:
+        source.close()

@@ -13,8 +13,8 @@ from auctor.additive.offset import read_offset
 from auctor.additive.parameters import AdditiveParameters, log_loss_trained
 from auctor.additive.rounding import JUDGED_ROWS, RoundingJudge
 from auctor.additive.scorecard import Scorecard, card_points, make_scorecard
+from auctor.core.checks import named_parameters
 from auctor.core.errors import DataError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import FloatArray, IntArray
 from auctor.fit.metric import resolve_metric
 from auctor.fit.parameters import parameters_of

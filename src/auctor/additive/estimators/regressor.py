@@ -8,8 +8,8 @@ from typing import Any, Self
 from auctor.additive.estimators.curves import CurveEstimator
 from auctor.additive.offset import read_offset
 from auctor.additive.parameters import AdditiveRegressorParameters
+from auctor.core.checks import named_parameters
 from auctor.core.errors import speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import Target
 from auctor.fit.result import FitOptions
 from auctor.linear.estimators.base import taken

@@ -10,9 +10,8 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils import ClassifierTags
 
-from auctor.core.checks import check_choice, check_int
+from auctor.core.checks import check_choice, check_int, named_parameters
 from auctor.core.errors import ParameterError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, as_matrix, wrap
 from auctor.hierarchy.calibration import Calibration

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 
-from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.checks import check_choice, check_int, check_real, named_parameters
 from auctor.core.errors import DataError, ParameterError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.matrices import is_dense

@@ -8,13 +8,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from auctor.core.checks import named_parameters
 from auctor.core.errors import NotOfferedError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_swapped
 from auctor.fit.calibrate import joint_probabilities
-from auctor.fit.class_pairs import ClassPairs
-from auctor.fit.class_scores import ClassScores
+from auctor.fit.class_scores import ClassPairs, ClassScores
 from auctor.fit.parameters import parameters_of
 from auctor.fit.targets import Rows, encode, positive_code
 from auctor.kernel.estimators.base import KernelEstimator

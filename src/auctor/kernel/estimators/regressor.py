@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from sklearn.base import RegressorMixin
 
+from auctor.core.checks import named_parameters
 from auctor.core.errors import speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import FloatArray, Target
 from auctor.data.coerce import refuse_swapped
 from auctor.fit.parameters import parameters_of

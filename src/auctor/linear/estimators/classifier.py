@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from auctor.core.checks import named_parameters
 from auctor.core.errors import DataError, NotOfferedError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.coerce import in_shards, refuse_swapped
 from auctor.fit.calibrate import Calibrator, log_odds

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from auctor.core.checks import named_parameters
 from auctor.core.errors import speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import FloatArray, Target
 from auctor.data.coerce import refuse_swapped
 from auctor.fit.model import RegressionModel

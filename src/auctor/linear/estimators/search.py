@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.checks import named_parameters
 from auctor.core.errors import ParameterError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.fit.model import LinearModel
 from auctor.fit.parameters import ClassifierParameters, SearchParameters, parameters_of

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from auctor.additive.parameters import log_loss_trained
+from auctor.core.checks import named_parameters
 from auctor.core.errors import DataError, speaks, warn
-from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_swapped
 from auctor.fit.calibrate import log_odds

@@ -14,13 +14,12 @@ from auctor.core.errors import speaks_for_itself
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import STALL_STEPS, State
+from auctor.solvers.base import STALL_STEPS, State, memory_of
 from auctor.solvers.choose import Role, choose
 from auctor.solvers.kinked.bundle import Bundle
 from auctor.solvers.kinked.cuts import Query, balanced, first_query
 from auctor.solvers.kinked.smoothing import FIRST_WIDTH, null_unit, smoothed_problem
 from auctor.solvers.line_search import first_accepted, lowest_on, sizes
-from auctor.solvers.memory import memory_of
 
 #: Most steps of the smoothed solve that gives the direction away from the zero model.
 DIRECTION_STEPS = 10

@@ -19,8 +19,8 @@ from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.minimise import OnStep, Solver, minimise
 from auctor.problem import Problem
 from auctor.problem.memory import WarmStart
+from auctor.solvers.base import SolverMemory
 from auctor.solvers.choose import resolve
-from auctor.solvers.memory import SolverMemory
 from auctor.solvers.sparse.models.columns import score_change
 from auctor.solvers.sparse.strengths import check_strengths, strength_max
 

@@ -16,9 +16,8 @@ from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.problem.memory import WarmStart
 from auctor.problem.needs import Need
-from auctor.solvers.base import State, spec_of
+from auctor.solvers.base import State, memory_of, spec_of
 from auctor.solvers.line_search import composite, violations
-from auctor.solvers.memory import memory_of
 from auctor.solvers.sparse.history import GradientHistory
 from auctor.solvers.sparse.models.columns import ColumnStep, Store, descend
 from auctor.solvers.sparse.models.matrix import MatrixModel, chosen_model, full_model

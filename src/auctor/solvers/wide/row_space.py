@@ -15,9 +15,8 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
 from auctor.problem.needs import Need
-from auctor.solvers.base import Solver, State
+from auctor.solvers.base import Solver, State, memory_of
 from auctor.solvers.choose import Role, choose
-from auctor.solvers.memory import memory_of
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import After, Relay, Stage
 

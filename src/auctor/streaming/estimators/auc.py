@@ -9,9 +9,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.checks import check_choice, check_int, check_real, named_parameters
 from auctor.core.errors import IncompatibleError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.rounding import SMALLEST_DIVISOR
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.streaming import adaptive

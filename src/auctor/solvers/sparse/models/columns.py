@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.types import Array, CompressedColumns, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
-from auctor.solvers.memory import memory_of
+from auctor.solvers.base import memory_of
 from auctor.solvers.sparse.models.shared import InterceptRow
 
 #: Curvature added to every column, as a share of its own.
