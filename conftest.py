@@ -5,6 +5,7 @@ import importlib.util
 #: Modules whose classes derive from those of an extra, which cannot be imported without it.
 OF_EXTRAS = {
     "pyspark": ["src/auctor/spark/ml.py"],
+    "jax": [f"src/auctor/jax/{name}.py" for name in ("losses", "ops")],
     "torch": [
         f"src/auctor/torch/{name}.py" for name in ("batch", "losses", "module", "ops", "wrapped")
     ]

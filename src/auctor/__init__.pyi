@@ -1,4 +1,5 @@
 from auctor import additive as additive
+from auctor import boost as boost
 from auctor import contenders as contenders
 from auctor import covariance as covariance
 from auctor import dask as dask
@@ -9,6 +10,7 @@ from auctor import fit as fit
 from auctor import forecast as forecast
 from auctor import gpu as gpu
 from auctor import hierarchy as hierarchy
+from auctor import jax as jax
 from auctor import kernel as kernel
 from auctor import lab as lab
 from auctor import linear as linear

@@ -194,13 +194,17 @@ def _multipliers(ops: Ops, wide: A, rows: SetRows, factor: float, phi: A, ramp: 
 
     # A constraint that holds without a multiplier has none.
     free = (residual(low)[0] < 0.0) | (phi == 0.0)
-    for step in range(STEPS):
+
+    def step(k: A, state: tuple[A, A, A]) -> tuple[A, A, A]:
+        low, high, mu = state
         miss, bend = residual(mu)
         high = ops.where(miss > 0.0, mu, high)
         low = ops.where(miss > 0.0, low, mu)
         middle = 0.5 * (low + high)
         newton = mu - miss / ops.where(bend > 0.0, bend, 0.0 * bend + 1.0)
-        inside = (bend > 0.0) & (newton > low) & (newton < high) & (step % 3 < 2)
+        inside = (bend > 0.0) & (newton > low) & (newton < high) & (k % 3 < 2)
         done = (miss == 0.0) | (phi == 0.0)
-        mu = ops.where(done, mu, ops.where(inside, newton, middle))
-    return ops.where(free, mu, low * 0.0)
+        return low, high, ops.where(done, mu, ops.where(inside, newton, middle))
+
+    _, _, mu = ops.loop(STEPS, step, (low, high, mu))
+    return ops.where(free, mu, 0.0 * mu)

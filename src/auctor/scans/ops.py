@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 #: An array of the engine.
 A: TypeAlias = Any
+#: What a loop passes on.
+S = TypeVar("S")
 
 
 class Ops(Protocol):
@@ -70,6 +72,9 @@ class Ops(Protocol):
 
     def convolve(self, kernels: A, x: A) -> A:
         """Matrices on a circle times vectors: ``out[i] = sum_j kernels[i - j] x[j]``."""
+
+    def loop(self, count: int, step: Callable[[A, S], S], state: S) -> S:
+        """``step(k, state)`` for k below ``count``, one after the other."""
 
     def frozen(self, x: A) -> A:
         """The same numbers, as a constant for differentiation."""
@@ -159,6 +164,17 @@ class NumpyOps:
         turned = np.fft.rfft(kernels, axis=0) @ np.fft.rfft(x, size, axis=0)[..., None]
         return np.fft.irfft(turned[..., 0], size, axis=0)
 
+    def loop(self, count: int, step: Callable[[A, S], S], state: S) -> S:
+        """``step(k, state)`` for k below ``count``, one after the other."""
+        return in_turn(count, step, state)
+
     def frozen(self, x: A) -> A:
         """The same numbers."""
         return x
+
+
+def in_turn(count: int, step: Callable[[A, S], S], state: S) -> S:
+    """``step(k, state)`` for k below ``count``, one after the other."""
+    for k in range(count):
+        state = step(k, state)
+    return state

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
 
-from auctor.scans.ops import A
+from auctor.scans.ops import A, S, in_turn
 
 
 class TorchOps:
@@ -106,6 +106,10 @@ class TorchOps:
         size = kernels.shape[0]
         turned = torch.fft.rfft(kernels, dim=0) @ torch.fft.rfft(x, size, dim=0)[..., None]
         return torch.fft.irfft(turned[..., 0], size, dim=0)
+
+    def loop(self, count: int, step: Callable[[A, S], S], state: S) -> S:
+        """``step(k, state)`` for k below ``count``, one after the other."""
+        return in_turn(count, step, state)
 
     def frozen(self, x: A) -> A:
         """The same numbers, as a constant for differentiation."""
