@@ -169,6 +169,8 @@ def test_one_pass_is_close_to_a_batch_fit_without_tuning(learner, two_gaussians)
     [
         (Spam(-1.0), "strength"),
         (Spam(step="fast"), "step"),
+        (Spam(step=1.0), "step"),
+        (Solam(step="inverse"), "step"),
         (Spam(rate=0.0), "rate"),
         (Spam(penalty="l3"), "penalty"),
         (Spam(means="guess"), "means"),

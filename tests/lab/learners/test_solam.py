@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 from scipy import sparse
 
 from auctor.data import as_data
@@ -23,7 +24,7 @@ def slopes(x, positive, p, w, a, b, alpha):
     return 2 * p * (s - b + 1 + alpha) * x, 0.0, -2 * p * (s - b), 2 * p * s - 2 * q * alpha
 
 
-def plain(X, y, weight, l2, radius, rate, ascent=1.0):
+def plain(X, y, weight, l2, radius, rate, power=0.5, ascent=1.0):
     """Averages of w and of (a, b, alpha), all columns in every step."""
     w, abc, total, sums, mass = np.zeros(X.shape[1]), np.zeros(3), 0.0, np.zeros(3), 0.0
     weights, squares, longest, t, rows = np.zeros(2), 0.0, 0.0, 0, 0
@@ -37,7 +38,7 @@ def plain(X, y, weight, l2, radius, rate, ascent=1.0):
         if not weights.min() > 0 or squares == 0:
             continue
         t += 1
-        p, gamma, share = weights[1] / weights.sum(), rate / np.sqrt(t), c * rows / weights.sum()
+        p, gamma, share = weights[1] / weights.sum(), rate / t**power, c * rows / weights.sum()
         length = gamma * weights.sum() / squares
         on_w, on_a, on_b, on_alpha = slopes(x, label > 0, p, w, *abc)
         total, sums, mass = total + gamma * w, sums + gamma * abc, mass + gamma
@@ -50,18 +51,21 @@ def plain(X, y, weight, l2, radius, rate, ascent=1.0):
 
 
 @pytest.mark.parametrize(
-    ("learner", "l2", "radius"),
+    ("learner", "l2", "radius", "power"),
     [
-        (Solam(10.0), 0.0, 10.0),
-        (Solam(0.05, rate=3.0), 0.0, 0.05),
-        (RegSolam(0.1), 0.1, np.sqrt(20.0)),
-        (RegSolam(30.0, rate=10.0), 30.0, np.sqrt(2 / 30)),
+        (Solam(10.0), 0.0, 10.0, 0.5),
+        (Solam(0.05, rate=3.0), 0.0, 0.05, 0.5),
+        (Solam(1.0, rate=0.1, step="constant"), 0.0, 1.0, 0.0),
+        (RegSolam(0.1), 0.1, np.sqrt(20.0), 0.5),
+        (RegSolam(30.0, rate=10.0), 30.0, np.sqrt(2 / 30), 0.5),
+        (RegSolam(0.1, rate=0.2, step="constant"), 0.1, np.sqrt(20.0), 0.0),
+        (RegSolam(0.1, step=0.7), 0.1, np.sqrt(20.0), 0.7),
     ],
     ids=repr,
 )
-def test_lazy_steps_are_the_plain_ones(learner, l2, radius, thin):
+def test_lazy_steps_are_the_plain_ones(learner, l2, radius, power, thin):
     X, y, weight = thin(700)
-    mean, others = plain(X, y, weight, l2, radius, learner.rate)
+    mean, others = plain(X, y, weight, l2, radius, learner.rate, power)
     for rows in (X, sparse.csr_array(X)):
         learner.fit(rows, y, weight)
         np.testing.assert_allclose(learner.coef_[0], mean, rtol=1e-10, atol=1e-11)
@@ -102,6 +106,35 @@ def test_the_printed_sign_of_alpha_fails(two_gaussians):
     assert abs(others[2]) > 0.8 * 2 * np.sqrt(20.0)
     right = problem.evaluate(RegSolam(0.1, rate=10.0).fit(X, y).coef_[0]).value - best
     assert problem.evaluate(printed).value - best > 10 * right
+
+
+def test_duality_gap_against_the_saddle_function():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(60, 3)), rng.integers(0, 2, 60), rng.integers(1, 3, 60)
+    X[y > 0] += 0.5
+    learner = RegSolam(0.3, rate=2.0).fit(X, y)
+    rows, labels = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    p = labels.mean()
+
+    def saddle(v, alpha):
+        """1 + E F / p(1-p) + strength/2 |w|^2, row by row."""
+        s = rows @ v[:3]
+        up = (1 - p) * (s - v[3]) ** 2 - 2 * (1 + alpha) * (1 - p) * s
+        down = p * (s - v[4]) ** 2 + 2 * (1 + alpha) * p * s
+        mean = np.where(labels > 0, up, down).mean() - p * (1 - p) * alpha**2
+        return 1 + mean / (p * (1 - p)) + 0.15 * v[:3] @ v[:3]
+
+    v, alpha = np.append(learner.coef_[0], learner.saddle_[:2]), learner.saddle_[2]
+    top = -scipy.optimize.minimize(lambda one: -saddle(v, one[0]), [alpha]).fun
+    bottom = scipy.optimize.minimize(lambda v: saddle(v, alpha), v, options={"gtol": 1e-9}).fun
+    gap = learner.duality_gap(X, y, weight)
+    assert gap == pytest.approx(top - bottom, rel=1e-7)
+    problem, wanted = exact(rows, np.where(labels > 0, 1.0, -1.0), 0.3)
+    best = problem.evaluate(wanted).value
+    assert gap >= problem.evaluate(learner.coef_[0]).value - best >= 0.0
+    for rate, steps in ((1.0, "sqrt"), (0.05, "constant")):
+        later = RegSolam(0.3, rate=rate, step=steps, passes=300).fit(X, y)
+        assert later.duality_gap(X, y) < 0.05 * learner.duality_gap(X, y)
 
 
 # --- stages -------------------------------------------------------------------------------------

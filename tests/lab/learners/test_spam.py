@@ -44,7 +44,8 @@ def plain(X, y, weight, spec, step, rate=10.0, known=None):
         if step == "inverse":
             eta = 1 / (q * l2.min() * t + 4 * size)
         else:
-            eta = min(rate / np.sqrt(t) if step == "sqrt" else rate, 0.25) / size
+            power = {"sqrt": 0.5, "constant": 0.0}.get(step, step)
+            eta = min(rate / t**power, 0.25) / size
         share = c * rows / weights.sum()
         if own:
             slope = 2 * (1 - p) * share * (w @ (x - means[0]) - 1)
@@ -77,7 +78,7 @@ PENALTIES = [
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-@pytest.mark.parametrize("step", ["inverse", "sqrt", "constant"])
+@pytest.mark.parametrize("step", ["inverse", "sqrt", "constant", 0.8])
 def test_lazy_steps_are_the_plain_ones(penalty, step, thin):
     X, y, weight = thin(700)
     spec = penalty.separable(40)

@@ -144,13 +144,14 @@ def solam(
     weight: FloatArray,
     l2: float,
     radius: float,
+    power: float,
     rate: float,
     table: FloatArray,
     s: FloatArray,
 ) -> None:
-    """SOLAM: steps ``rate / sqrt(t)`` in the ball of the given radius, O(entries of the row) each.
+    """SOLAM: steps ``rate / t ** power`` in the ball of the given radius.
 
-    The steps of w are divided by the mean squared length of the rows.
+    The steps of w are divided by the mean squared length of the rows. O(entries of the row) each.
     """
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
@@ -164,10 +165,10 @@ def solam(
         positive = y[i] > 0.0
         if not count_row(s, weight[i], positive, square):
             continue
-        # Step t: gamma_t = rate / sqrt(t), for w over the mean squared length of the rows.
+        # Step t: gamma_t = rate / t ** power, for w over the mean squared length of the rows.
         s[Saddle.STEPS] += 1.0
         p = s[Saddle.POSITIVE] / s[Saddle.TOTAL]
-        gamma = rate / math.sqrt(s[Saddle.STEPS])
+        gamma = rate / s[Saddle.STEPS] ** power
         length = gamma * s[Saddle.TOTAL] / s[Saddle.SQUARES]
         share = weight[i] * s[Saddle.ROWS] / s[Saddle.TOTAL]
         on_w, on_a, on_b, on_alpha = slopes(

@@ -77,24 +77,15 @@ class Lazy(IntEnum):
 LARGEST_STEP = 0.25
 
 
-class StepRule(IntEnum):
-    """How the step size depends on the number t of the step; see `step_length`."""
-
-    #: One over ``ridge t`` plus a constant.
-    INVERSE = 0
-    #: Proportional to ``1 / sqrt(t)``.
-    SQRT = 1
-    #: The same for all steps.
-    CONSTANT = 2
-
-
 @inline_kernel
-def step_length(rule: int, rate: float, t: float, ridge: float, size: float) -> float:
-    """Step size of step t for rows of mean squared length ``size``."""
-    if rule == StepRule.INVERSE:
+def step_length(power: float, rate: float, t: float, ridge: float, size: float) -> float:
+    """Step size of step t for rows of mean squared length ``size``.
+
+    One over ``ridge t`` plus a constant for a power below 0, else ``rate / t ** power``.
+    """
+    if power < 0.0:
         return 1.0 / (ridge * t + 4.0 * size)
-    level = rate / math.sqrt(t) if rule == StepRule.SQRT else rate
-    return min(level, LARGEST_STEP) / size
+    return min(rate / t**power, LARGEST_STEP) / size
 
 
 @inline_kernel
@@ -174,7 +165,7 @@ def spam_ridge(
     y: FloatArray,
     weight: FloatArray,
     l2: float,
-    rule: int,
+    power: float,
     rate: float,
     table: FloatArray,
     s: FloatArray,
@@ -202,7 +193,7 @@ def spam_ridge(
             s[Lazy.STEPS] += 1.0
             t, scale, p = s[Lazy.STEPS], s[Lazy.SCALE], prior(s)
             ridge = p * (1.0 - p) * l2
-            eta = step_length(rule, rate, t, ridge, mean_square(s))
+            eta = step_length(power, rate, t, ridge, mean_square(s))
             shrinkage = eta * ridge
             if positive:
                 other = s[Lazy.DOT_NEGATIVE] / s[Lazy.NEGATIVE]
@@ -270,7 +261,7 @@ def spam_dense(
     l2: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
-    rule: int,
+    power: float,
     rate: float,
     table: FloatArray,
     s: FloatArray,
@@ -296,7 +287,7 @@ def spam_dense(
         s[Lazy.STEPS] += 1.0
         t, p = s[Lazy.STEPS], prior(s)
         q = p * (1.0 - p)
-        eta = step_length(rule, rate, t, q * least, mean_square(s))
+        eta = step_length(power, rate, t, q * least, mean_square(s))
         # Mean score of the other class, w.m, with m from the last two entries of the table.
         other = 0.0
         for j in range(table.shape[0]):

@@ -57,7 +57,7 @@ def spam_lasso(
     l2: float,
     lower: FloatArray,
     upper: FloatArray,
-    rule: int,
+    power: float,
     rate: float,
     table: FloatArray,
     s: FloatArray,
@@ -104,7 +104,7 @@ def spam_lasso(
         # with the weights w_j = P (a_j - sign(a_j) k_j C).
         t, scale, shrunk, p = s[Lazy.STEPS], s[Lazy.SCALE], s[Lazy.SHRUNK], prior(s)
         q = p * (1.0 - p)
-        eta = step_length(rule, rate, t, q * l2, mean_square(s))
+        eta = step_length(power, rate, t, q * l2, mean_square(s))
         if positive:
             other = (s[Lazy.DOT_NEGATIVE] - shrunk * s[Lazy.SIGN_NEGATIVE]) / s[Lazy.NEGATIVE]
         else:

@@ -14,13 +14,14 @@ from auctor.core.types import Array, CompressedColumns, FloatArray, SeparableSpe
 from auctor.fit.registry import resolve_penalty
 from auctor.lab.kernels import spam as kernels
 from auctor.lab.kernels.buckets import BUCKETS
-from auctor.lab.kernels.spam import Lazy, StepRule
+from auctor.lab.kernels.spam import Lazy
 from auctor.lab.kernels.spam_lasso import spam_lasso
+from auctor.lab.learners.steps import step_power
 from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 from auctor.streaming.state import all_between, require_that
 
-#: Codes of the step-size rules in the kernels.
-RULES = {rule.name.lower(): rule.value for rule in StepRule}
+#: Names of step rules that are no powers.
+INVERSE = ("inverse",)
 
 
 @dataclass(eq=False, repr=False)
@@ -45,13 +46,14 @@ class Spam(OnlineClassifier):
         A penalty object has its own strength.
     l1_ratio : float in [0, 1], optional
         Share of l1 for ``penalty="elastic_net"``; 0.5 by default.
-    step : "inverse", "sqrt" or "constant"
+    step : "inverse", "sqrt", "constant" or float in (0, 1)
         Size of step t: ``1 / (k t + 4 M)`` with k the l2 strength times p(1-p), or
-        ``rate / sqrt(t) / M``, or ``rate / M``; M is the square of the mean norm of the rows so
-        far. The last two are at most ``1 / (4 M)``. The step of a row x is at most
-        ``1 / (4 |x|^2)``.
+        ``rate / t ** step / M``, with the power 1/2 for "sqrt" and 0 for "constant"; M is the
+        square of the mean norm of the rows so far. The last are at most ``1 / (4 M)``. The step of
+        a row x is at most ``1 / (4 |x|^2)``.
     rate : float > 0
-        Factor of "sqrt" and "constant".
+        Factor of the steps other than "inverse". Theorem 4.1 of Natole's thesis has
+        ``k / (128 M)`` for a power in (0, 1), with which w hardly moves.
     average : bool
         Whether to return the average of the iterates, the t-th with weight t, or the last one. The
         last one has exact zeros under l1, the average is closer to the minimiser.
@@ -85,7 +87,7 @@ class Spam(OnlineClassifier):
     _: KW_ONLY
     penalty: Any = "l2"
     l1_ratio: float | None = None
-    step: str = "inverse"
+    step: str | float = "inverse"
     rate: float = 10.0
     average: bool = True
     means: Any = "running"
@@ -112,7 +114,7 @@ class Spam(OnlineClassifier):
         """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real("strength", self.strength, low=0.0)
-        check_choice("step", self.step, tuple(RULES))
+        step_power(self.step, INVERSE)
         check_real("rate", self.rate, low=0.0, open_low=True)
         if isinstance(self.means, str):
             check_choice("means", self.means, ("running", "data"))
@@ -209,17 +211,17 @@ class Spam(OnlineClassifier):
             _adopt(state, spec)
         table = state["table"]
         scalars, start = state["scalars"], (*rows, y, weight)
-        rule, rate = RULES[self.step], float(self.rate)
+        rule = step_power(self.step, INVERSE), float(self.rate)
         # Three kernels: all columns at every row; only a ridge; l1 and bounds around zero.
         if not _lazy(spec):
             full = SeparableSpec(*(np.full(table.shape[0], level) for level in spec))
-            kernels.spam_dense(*start, *full, rule, rate, table, scalars)
+            kernels.spam_dense(*start, *full, *rule, table, scalars)
         elif not spec.l1.any() and np.isinf((spec.lower, spec.upper)).all():
-            kernels.spam_ridge(*start, float(spec.l2[0]), rule, rate, table, scalars)
+            kernels.spam_ridge(*start, float(spec.l2[0]), *rule, table, scalars)
         else:
             strengths, box = (spec.l1, float(spec.l2[0])), (spec.lower, spec.upper)
             lists = state["heads"], state["links"]
-            spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
+            spam_lasso(*start, *strengths, *box, *rule, table, scalars, *lists)
 
     def _weights(self, state: State) -> FloatArray:
         # Lazy iterates are w = scale (a - sign(a) l1 shrunk), clipped to the bounds.
