@@ -140,7 +140,16 @@ def test_duality_gap_against_the_saddle_function():
 # --- stages -------------------------------------------------------------------------------------
 
 
-def plain_stages(X, y, weight, radius, rate, length, growth):
+def onto_l1(w, radius):
+    """Projection on ``|w|_1 <= radius``, by sorting."""
+    if np.abs(w).sum() <= radius:
+        return w
+    size = np.sort(np.abs(w))[::-1]
+    levels = (np.cumsum(size) - radius) / np.arange(1, size.size + 1)
+    return np.sign(w) * np.maximum(np.abs(w) - levels[np.flatnonzero(size > levels)[-1]], 0)
+
+
+def plain_stages(X, y, weight, radius, rate, length, growth, theory=False, l1=False):
     """FSAUC with all columns in every step: centre of the stage, how many there were, its average.
 
     And how often the ball around the centre and the bound of alpha around its own were reached.
@@ -149,7 +158,7 @@ def plain_stages(X, y, weight, radius, rate, length, growth):
     d = X.shape[1]
     v, centre, alpha, alpha0, total = np.zeros(d + 2), np.zeros(d + 2), 0.0, 0.0, 0.0
     sums, weights, squares, kappa, rows = np.zeros((2, d)), np.zeros(2), 0.0, 0.0, 0
-    stage, done, extra = 0, 0, 0.0
+    stage, done, extra, beta = 0, 0, 0.0, None
     for x, label, c in zip(X, y, weight, strict=True):
         if c == 0:
             continue
@@ -165,8 +174,18 @@ def plain_stages(X, y, weight, radius, rate, length, growth):
         ball = 2 * np.sqrt(1 + 2 * kappa**2) * radius / 2**stage
         on_w, *rest, on_alpha = slopes(x, label > 0, p, v[:d], *v[d:], alpha)
         step = np.append(on_w * weights.sum() / squares, rest)
+        if theory:
+            bounds = (
+                (1 + 4 * kappa) * kappa * (radius + 1),
+                2 * kappa * (2 * radius + 1 + 2 * radius * kappa),
+                2 * kappa * (4 * kappa * radius + 11 * radius + 1),
+            )
+            root = np.sqrt((beta or 1 + 8 * kappa**2) / (2 * length))
+            step, gamma = np.append(on_w, rest), rate * root * ball / max(bounds)
         v = v - gamma * share * step
         for _ in range(2):
+            if l1:
+                v[:d] = onto_l1(v[:d], radius)
             v[:d] *= min(1, radius / (np.linalg.norm(v[:d]) or 1))
             v[d:] = np.clip(v[d:], -radius * kappa, radius * kappa)
             reached[0] += np.linalg.norm(v - centre) > 1.01 * ball
@@ -187,18 +206,26 @@ def plain_stages(X, y, weight, radius, rate, length, growth):
             few = min(p, 1 - p) * done - np.sqrt(2 * done * log)
             wide = 4 * np.sqrt(2) * kappa * (2 + np.sqrt(2 * log)) * (1 + 2 * kappa) * radius
             extra = wide / np.sqrt(few) if few > 0 else np.inf
+            few = min(p, 1 - p) - np.sqrt(2 * log / done)
+            if few > 0:
+                wide = 32 * kappa**2 * (1 + 2 * kappa) ** 2 * (2 + np.sqrt(2 * log)) ** 2
+                beta = 1 + 8 * kappa**2 + wide / few
             total, done, stage, length = 0.0, 0, stage + 1, int(length * growth)
     return centre[:d], stage, total[:d] / done, reached
 
 
 @pytest.mark.parametrize("radius", [0.1, 10.0])
 @pytest.mark.parametrize("rate", [0.3, 3.0])
-def test_lazy_stages_are_the_plain_ones(radius, rate, thin):
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("step", ["halving", "theory"])
+def test_lazy_stages_are_the_plain_ones(radius, rate, norm, step, thin):
     X, y, weight = thin(1200)
-    wanted, stage, *_ = plain_stages(X, y, weight, radius, rate, 60, 2)
+    how = step == "theory", norm == "l1"
+    wanted, stage, *_ = plain_stages(X, y, weight, radius, rate, 60, 2, *how)
     assert stage >= 3
     for rows in (X, sparse.csr_array(X)):
-        learner = Fsauc(radius, rate=rate, stage=60).partial_fit(rows, y, sample_weight=weight)
+        learner = Fsauc(radius, norm=norm, step=step, rate=rate, stage=60)
+        learner.partial_fit(rows, y, sample_weight=weight)
         np.testing.assert_allclose(learner.state_["table"][:, 2], wanted, rtol=1e-9, atol=1e-11)
 
 
@@ -220,4 +247,7 @@ def test_one_pass_of_stages_is_near_the_optimum(two_gaussians):
     assert stages(y.size) == 5
     assert Fsauc(float(np.linalg.norm(w))).fit(X, y).score(X, y) > wanted - 0.01
     assert Fsauc().fit(X, y).score(X, y) > wanted - 0.01
+    found = Fsauc(float(np.abs(w).sum()), norm="l1").fit(X, y)
+    assert found.score(X, y) > wanted - 0.01
+    assert np.abs(found.coef_).sum() <= np.abs(w).sum() * (1 + 1e-9)
     assert Fsauc().partial_fit(X, y).score(X, y) > wanted - 0.01

@@ -81,6 +81,8 @@ class Saddle(IntEnum):
     ACROSS = 26
     #: Largest distance of alpha from ALPHA0, the centre of the stage.
     REACH = 27
+    #: Constant beta of the theoretical step of the stage, 0 in the first.
+    BETA = 28
 
 
 #: Probability delta with which the bound on alpha of a stage may fail.
@@ -225,13 +227,16 @@ def fsauc(
     weight: FloatArray,
     radius: float,
     rate: float,
+    theory: bool,
+    l1: bool,
     table: FloatArray,
     s: FloatArray,
 ) -> None:
     """FSAUC: stages of constant steps in a ball around the average of the stage before.
 
-    Step size and radius are halved from stage to stage. A step costs O(entries of the row), the end
-    of a stage O(d).
+    Step size and radius are halved from stage to stage; ``theory`` takes the published step size,
+    ``l1`` bounds the sum of the absolute weights by ``radius``. A step costs O(entries of the row),
+    with ``l1`` O(d), the end of a stage O(d).
     """
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
@@ -255,12 +260,15 @@ def fsauc(
         half = 0.5 ** s[Saddle.STAGE]
         ball = 2.0 * math.sqrt(1.0 + 2.0 * kappa * kappa) * radius * half
         gamma = rate * half
+        length = gamma * s[Saddle.TOTAL] / s[Saddle.SQUARES]
+        if theory:
+            length = gamma = rate * theoretical_step(s, radius, kappa, ball)
         share = weight[i] * s[Saddle.ROWS] / s[Saddle.TOTAL]
         score = s[Saddle.CENTRE] * cx + s[Saddle.SCALE] * vx
         on_w, on_a, on_b, on_alpha = slopes(
             positive, p, score, s[Saddle.A], s[Saddle.B], s[Saddle.ALPHA]
         )
-        move = -gamma * s[Saddle.TOTAL] / s[Saddle.SQUARES] * share * on_w / s[Saddle.SCALE]
+        move = -length * share * on_w / s[Saddle.SCALE]
         past = s[Saddle.SUM_SCALE] * move
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
@@ -273,7 +281,10 @@ def fsauc(
         s[Saddle.B] -= gamma * share * on_b
         # Alternating projections on the two sets.
         for _ in range(2):
-            project(s, radius, kappa, ball)
+            if l1:
+                project_l1(table, s, radius, kappa, ball)
+            else:
+                project(s, radius, kappa, ball)
         if s[Saddle.SCALE] < SMALL_SCALE:
             unscale_stage(table, s)
         # alpha in [alpha0 - D_k, alpha0 + D_k], D_k = 2 sqrt(2) kappa ball + REACH (`next_stage`).
@@ -314,6 +325,62 @@ def project(s: FloatArray, radius: float, kappa: float, ball: float) -> None:
         s[Saddle.B] = s[Saddle.B0] + shrink * (s[Saddle.B] - s[Saddle.B0])
 
 
+@inline_kernel
+def theoretical_step(s: FloatArray, radius: float, kappa: float, ball: float) -> float:
+    """``sqrt(beta) ball / (G sqrt(2 n))`` for n steps in the stage (Algorithm 11)."""
+    bound = max(
+        (1.0 + 4.0 * kappa) * kappa * (radius + 1.0),
+        2.0 * kappa * (2.0 * radius + 1.0 + 2.0 * radius * kappa),
+        2.0 * kappa * (4.0 * kappa * radius + 11.0 * radius + 1.0),
+    )  # G
+    beta = s[Saddle.BETA] if s[Saddle.BETA] > 0.0 else 1.0 + 8.0 * kappa * kappa
+    return float(math.sqrt(beta) * ball / (bound * math.sqrt(2.0 * s[Saddle.GOAL])))
+
+
+@kernel
+def l1_level(table: FloatArray, radius: float) -> float:
+    """The number by which the entries of ``w = c + table[:, 0]`` shrink to ``|w|_1 = radius``.
+
+    Michelot's iteration: the mean excess of the entries above the level of the last time.
+    """
+    level = -1.0
+    while True:
+        total, count = -radius, 0
+        for j in range(table.shape[0]):
+            size = abs(table[j, 2] + table[j, 0])
+            if size > level:
+                total += size
+                count += 1
+        if count == 0 or total / count <= level:
+            return max(level, 0.0)
+        level = total / count
+
+
+@kernel
+def project_l1(table: FloatArray, s: FloatArray, radius: float, kappa: float, ball: float) -> None:
+    """`project` with the bound on ``|w|_1``; both scales stay 1."""
+    norm = 0.0
+    for j in range(table.shape[0]):
+        norm += abs(table[j, 2] + table[j, 0])
+    level = l1_level(table, radius) if norm > radius else 0.0
+    s[Saddle.A], s[Saddle.B] = clip(s[Saddle.A], radius * kappa), clip(s[Saddle.B], radius * kappa)
+    square = (s[Saddle.A] - s[Saddle.A0]) ** 2 + (s[Saddle.B] - s[Saddle.B0]) ** 2
+    for j in range(table.shape[0]):
+        w = table[j, 2] + table[j, 0]
+        shorter = w - min(max(w, -level), level)
+        v = shorter - table[j, 2] if level > 0.0 else table[j, 0]
+        table[j, 1] += s[Saddle.SUM_SCALE] * (v - table[j, 0])
+        table[j, 0] = v
+        square += v * v
+    if square > ball * ball:
+        shrink = ball / math.sqrt(square)
+        for j in range(table.shape[0]):
+            table[j, 1] -= s[Saddle.SUM_SCALE] * (1.0 - shrink) * table[j, 0]
+            table[j, 0] *= shrink
+        s[Saddle.A] = s[Saddle.A0] + shrink * (s[Saddle.A] - s[Saddle.A0])
+        s[Saddle.B] = s[Saddle.B0] + shrink * (s[Saddle.B] - s[Saddle.B0])
+
+
 @kernel
 def unscale_stage(table: FloatArray, s: FloatArray) -> None:
     """Multiply the scale into the columns and recompute their products."""
@@ -348,6 +415,11 @@ def next_stage(table: FloatArray, s: FloatArray, radius: float) -> None:
     few = min(p, 1.0 - p) * n - math.sqrt(2.0 * n * log)
     wide = 4.0 * math.sqrt(2.0) * kappa * (2.0 + math.sqrt(2.0 * log)) * (1.0 + 2.0 * kappa)
     s[Saddle.REACH] = wide * radius / math.sqrt(few) if few > 0.0 else math.inf
+    # beta of the next stage, as there; the last one where the denominator is not positive.
+    few = min(p, 1.0 - p) - math.sqrt(2.0 * log / n)
+    if few > 0.0:
+        wide = 32.0 * (kappa * (1.0 + 2.0 * kappa) * (2.0 + math.sqrt(2.0 * log))) ** 2
+        s[Saddle.BETA] = 1.0 + 8.0 * kappa * kappa + wide / few
     s[Saddle.CENTRE], s[Saddle.SCALE], s[Saddle.LENGTH], s[Saddle.ACROSS] = 1.0, 1.0, 0.0, 0.0
     s[Saddle.SUM_CENTRE] = s[Saddle.SUM_SCALE] = 0.0
     s[Saddle.SUM_A] = s[Saddle.SUM_B] = s[Saddle.DONE] = 0.0

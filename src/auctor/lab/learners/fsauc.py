@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from auctor.core.checks import check_int, check_real
+from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.lab.kernels import saddle as kernels
 from auctor.lab.kernels.saddle import Saddle
@@ -19,21 +19,25 @@ from auctor.streaming.estimators.online import OnlineClassifier, State, pad_colu
 class Fsauc(OnlineClassifier):
     """Linear AUC learner by stages of descent-ascent steps around the average of the last stage.
 
-    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2`` over ``|w| <= radius``. From stage to stage
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2`` over a ball around 0. From stage to stage
     the step size halves, and so does the radius of the ball in which the iterates stay. `fit` has
     stages of equal length, whose number depends on the number of rows; `partial_fit`, which does
     not know that number, doubles their length. The threshold of `predict` is the midpoint between
     the mean scores of the classes.
 
-    Time per row is O(non-zeros), memory O(d). Step sizes depend on the norms of the rows: a row
-    with a larger norm than all others together makes steps too short to learn, and a `DataWarning`
-    is issued.
+    Time per row is O(non-zeros), or O(d) for ``norm="l1"``, memory O(d). Step sizes depend on the
+    norms of the rows: a row with a larger norm than all others together makes steps too short to
+    learn, and a `DataWarning` is issued.
 
     Parameters
     ----------
     radius : float > 0
+    norm : "l2" or "l1"
+        Which norm of w is at most ``radius``.
+    step : "halving" or "theory"
+        Step size ``rate / 2^k`` in stage k, for w divided by the mean squared norm of the rows; or
+        ``rate`` times that of the theorem, which takes the longest row for the bound on all rows.
     rate : float > 0
-        Step size of the first stage; for w it is divided by the mean squared norm of the rows.
     stage : int >= 1
         Rows of the first stage in `partial_fit`.
     passes : int
@@ -60,6 +64,8 @@ class Fsauc(OnlineClassifier):
 
     radius: float = 10.0
     _: KW_ONLY
+    norm: str = "l2"
+    step: str = "halving"
     rate: float = 1.0
     stage: int = 500
 
@@ -81,6 +87,8 @@ class Fsauc(OnlineClassifier):
         check_real("radius", self.radius, low=0.0, open_low=True)
         check_real("rate", self.rate, low=0.0, open_low=True)
         check_int("stage", self.stage, low=1)
+        check_choice("norm", self.norm, ("l2", "l1"))
+        check_choice("step", self.step, ("halving", "theory"))
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
@@ -101,8 +109,8 @@ class Fsauc(OnlineClassifier):
     def _learn(
         self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
     ) -> None:
-        table, scalars = state["table"], state["scalars"]
-        kernels.fsauc(*rows, y, weight, float(self.radius), float(self.rate), table, scalars)
+        how = float(self.radius), float(self.rate), self.step == "theory", self.norm == "l1"
+        kernels.fsauc(*rows, y, weight, *how, state["table"], state["scalars"])
 
     def _weights(self, state: State) -> FloatArray:
         """The average of this stage if at least half of it is done, else of the last stage."""
