@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize
+from scipy.linalg import sqrtm
+from scipy.optimize import brentq, minimize
 from sklearn.base import clone
 
 from auctor import MetricClassifier, metrics
@@ -62,7 +63,9 @@ def test_slope_of_a_row_is_the_gradient_of_its_mean_loss_over_pairs():
 
 
 @pytest.mark.parametrize(
-    "model", [Opauc(), Opauc(rank=50), AdaOam(), MiniBatchAuc()], ids=lambda m: repr(m)
+    "model",
+    [Opauc(), Opauc(rank=50), AdaOam(), AdaOam(scaling="euclidean"), MiniBatchAuc()],
+    ids=lambda m: repr(m),
 )
 @pytest.mark.parametrize("seed", [0, 1])
 def test_one_pass_ranks_nearly_as_well_as_the_exact_minimiser(model, seed):
@@ -135,6 +138,62 @@ def test_projection_in_a_metric():
     inside = 0.1 * u
     project_ball(inside, metric, 0.7)
     np.testing.assert_array_equal(inside, 0.1 * u)
+
+
+def plain_ada_oam(X, y, strength, step, damping, scaling):
+    """Algorithm 9, and with the full matrix, with numpy alone; rows without weights."""
+    d, radius = X.shape[1], np.sqrt(2.0 / strength)
+    w, outer = np.zeros(d), np.zeros((d, d))
+
+    def onto_ball(u, H):
+        if np.linalg.norm(u) <= radius:
+            return u
+
+        def excess(nu):
+            return np.linalg.norm(np.linalg.solve(H + nu * np.eye(d), H @ u)) - radius
+
+        nu = brentq(excess, 0.0, 1e6 * np.trace(H), xtol=1e-14, rtol=1e-14)
+        return np.linalg.solve(H + nu * np.eye(d), H @ u)
+
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        others = X[:t][y[:t] == -label]
+        if not len(others):
+            continue
+        u = x - others
+        g = 0.5 * strength * w - label * u.mean(axis=0) + (u @ w) @ u / len(u)
+        outer += np.outer(g, g)
+        root = np.real(sqrtm(outer)) if scaling == "full" else np.diag(np.sqrt(np.diag(outer)))
+        H = root + damping * np.sqrt(np.trace(outer) / d) * np.eye(d)
+        step_to = w - step * np.linalg.solve(H, g)
+        w = onto_ball(step_to, np.eye(d) if scaling == "euclidean" else H)
+    return w
+
+
+@pytest.mark.parametrize("strength", [0.05, 3.0])
+@pytest.mark.parametrize("scaling", ["diagonal", "euclidean", "full"])
+def test_ada_oam_as_written_down(scaling, strength):
+    X, y = sphere(n=120, d=4, p=0.4)
+    # The first matrices are singular: with a small damping their rounding errors would count.
+    learner = AdaOam(strength, step=0.7, damping=0.01, scaling=scaling)
+    wanted = plain_ada_oam(X, y, strength, 0.7, 0.01, scaling)
+    np.testing.assert_allclose(learner.fit(X, y).coef_[0], wanted, atol=1e-7)
+    state = learner.partial_fit(X, y).state_
+    again = clone(learner).fit(X, y)
+    for x, label in zip(X, y, strict=True):
+        again.partial_fit(x[None], [label])
+    np.testing.assert_array_equal(again.state_["w"], state["w"])
+
+
+def test_full_scaling_goes_by_the_directions_of_the_rows():
+    """Turned columns turn w, which steps by column do not."""
+    X, y = sphere(n=300)
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(10, 10)))[0]
+    for scaling, same in (("full", True), ("diagonal", False)):
+        learner = AdaOam(0.1, damping=0.01, scaling=scaling)
+        first, second = (learner.fit(rows, y).coef_[0].copy() for rows in (X, X @ turn))
+        assert np.allclose(first @ turn, second, atol=1e-6) == same
+    grown = AdaOam(scaling="full", grow=True).fit(X[:, :4], y).partial_fit(X, y)
+    assert grown.state_["squares"].shape == (10, 10)
 
 
 def test_ada_oam_stays_in_the_ball_that_holds_the_minimiser():

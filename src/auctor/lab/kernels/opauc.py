@@ -279,6 +279,7 @@ def ada_oam_rows(
     step: float,
     damping: float,
     radius: float,
+    euclidean: bool,
     mass: FloatArray,
     mean: FloatArray,
     scatter: FloatArray,
@@ -286,7 +287,10 @@ def ada_oam_rows(
     squares: FloatArray,
     clock: IntArray,
 ) -> None:
-    """AdaOAM: the slopes of OPAUC with the step sizes of AdaGrad, one per coordinate."""
+    """AdaOAM: the slopes of OPAUC with the step sizes of AdaGrad, one per coordinate.
+
+    The projection is in the metric of the steps, or ``euclidean``.
+    """
     d = w.shape[0]
     x, slope, metric = np.empty(d), np.empty(d), np.empty(d)
     for i in range(y.shape[0]):
@@ -317,4 +321,6 @@ def ada_oam_rows(
         for j in range(d):
             metric[j] = level + math.sqrt(squares[j])
             w[j] -= step * relative * slope[j] / metric[j]
+        if euclidean:
+            metric[:] = 1.0
         project_ball(w, metric, radius)
