@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from auctor import MetricClassifier, metrics
 from auctor.core import memory
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError, DataWarning, ParameterError
 from auctor.lab.kernels.opauc import add_covariance, pair_slope, project_ball
 from auctor.lab.kernels.reservoir import keep_row
 from auctor.lab.learners import (
@@ -109,6 +109,47 @@ def test_a_drawn_pair_weighs_as_many_as_it_stands_for():
     mass = 3 * cost[1] * cost[-1] * sum(earlier)
     assert model.state_["mass"][0] == pytest.approx(mass)
     np.testing.assert_allclose(model.state_["contrast"], mass * (rows[1] - rows[-1]))
+
+
+def test_rounds_of_pairs_have_the_moments_of_all_pairs():
+    X, y = sphere(n=60, d=3, p=0.3)
+    weight = np.linspace(0.0, 2.0, y.size)
+    # Few rows and many draws: the moments come close to those of all weighted pairs.
+    model = MiniBatchAuc(0.1, pairs=50, rounds=4000, buffer=500).fit(X, y, weight)
+    up, down = X[y > 0], X[y < 0]
+    share = np.outer(weight[y > 0], weight[y < 0])
+    apart = up[:, None] - down
+    mean = np.einsum("ij,ijk->k", share, apart) / share.sum()
+    square = np.einsum("ij,ijk,ijl->kl", share, apart, apart) / share.sum()
+    state = model.state_
+    assert state["mass"][0] == pytest.approx(share.sum())
+    np.testing.assert_allclose(state["contrast"] / state["mass"], mean, atol=0.005)
+    drawn = (np.triu(state["squares"]) + np.triu(state["squares"], 1).T) / state["mass"]
+    np.testing.assert_allclose(drawn, square, atol=0.005)
+    # The weights are those of Algorithm 16, (Sigma + lambda_2 I)^-1 mu.
+    wanted = np.linalg.solve(drawn + 0.05 * np.eye(3), state["contrast"] / state["mass"])
+    np.testing.assert_allclose(model.coef_[0], wanted, rtol=1e-9)
+    w = model.coef_[0]
+    parts = [(up, weight[y > 0]), (down, weight[y < 0])]
+    middle = np.mean([np.average(rows @ w, weights=some) for rows, some in parts])
+    assert model.intercept_[0] == pytest.approx(-middle, abs=0.05)
+    # Calls of partial_fit draw from their own rows, and weigh like their pairs.
+    chunks = clone(model).partial_fit(X[:30], y[:30], None, weight[:30])
+    chunks.partial_fit(X[30:], y[30:], None, weight[30:])
+    inside = [share_of(weight[part], y[part]) for part in (slice(30), slice(30, 60))]
+    assert chunks.state_["mass"][0] == pytest.approx(sum(inside))
+
+
+def share_of(weight, y):
+    return weight[y > 0].sum() * weight[y < 0].sum()
+
+
+def test_one_pair_of_rows_in_rounds():
+    model = MiniBatchAuc(pairs=3, rounds=2).fit([[1.0, 2.0], [0.5, -1.0]], [1, 0], [2.0, 0.5])
+    np.testing.assert_allclose(model.state_["contrast"], [0.5, 3.0])
+    assert model.partial_fit([[1.0, 1.0]], [1]).state_["mass"][0] == 1.0  # no pair in this call
+    with pytest.raises(ParameterError, match="rounds"):
+        MiniBatchAuc(rounds=0).fit(np.eye(2), [0, 1])
 
 
 def test_reservoir_keeps_every_row_with_equal_probability():

@@ -80,3 +80,52 @@ def draw_pairs(
                     apart[k, j] = root * z
             add_squares(apart, pairs, squares)
         keep_row(x, weight[i], kept[side], kept_weight[side], seen, side, random)
+
+
+@kernel
+def pick(cumulative: FloatArray, random: Array) -> int:
+    """A random index, with probabilities proportional to the steps of ``cumulative``."""
+    uniform = float(next_random(random) >> np.uint64(11)) * 2.0**-53
+    index = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    return int(min(index, cumulative.shape[0] - 1))
+
+
+@kernel
+def draw_rounds(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    positive: IntArray,
+    negative: IntArray,
+    positive_sums: FloatArray,
+    negative_sums: FloatArray,
+    pairs: int,
+    rounds: int,
+    kept: FloatArray,
+    kept_weight: FloatArray,
+    seen: IntArray,
+    mass: FloatArray,
+    contrast: FloatArray,
+    squares: FloatArray,
+    random: Array,
+) -> None:
+    """Rounds of pairs that are drawn from these rows with replacement (MBA, Algorithm 16).
+
+    ``positive`` and ``negative`` are the rows of the classes, the sums the cumulative ones of their
+    weights. Together the drawn pairs weigh as much as all pairs.
+    """
+    d = contrast.shape[0]
+    x, z, apart = np.empty(d), np.empty(d), np.empty((pairs, d))
+    share = positive_sums[-1] * negative_sums[-1] / (rounds * pairs)
+    for _ in range(rounds):
+        for k in range(pairs):
+            dense_row(indptr, indices, values, positive[pick(positive_sums, random)], x)
+            dense_row(indptr, indices, values, negative[pick(negative_sums, random)], z)
+            keep_row(x, 1.0, kept[0], kept_weight[0], seen, 0, random)
+            keep_row(z, 1.0, kept[1], kept_weight[1], seen, 1, random)
+            for j in range(d):
+                apart[k, j] = x[j] - z[j]
+                contrast[j] += share * apart[k, j]
+                apart[k, j] *= math.sqrt(share)
+        add_squares(apart, pairs, squares)
+    mass[0] += positive_sums[-1] * negative_sums[-1]

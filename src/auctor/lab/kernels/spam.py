@@ -85,7 +85,7 @@ def step_length(power: float, rate: float, t: float, ridge: float, size: float) 
     """
     if power < 0.0:
         return 1.0 / (ridge * t + 4.0 * size)
-    return min(rate / t**power, LARGEST_STEP) / size
+    return float(min(rate / t**power, LARGEST_STEP) / size)
 
 
 @inline_kernel

@@ -126,7 +126,7 @@ class AdaOam(OnlineClassifier):
         x, slope = np.empty(w.size), np.empty(w.size)
         for i in np.flatnonzero(weight):
             side = 0 if y[i] > 0.0 else 1
-            dense_row(*rows, i, x)
+            dense_row(*rows, int(i), x)
             observe(x, weight[i], side, mass, mean, scatter)
             state["clock"] += 1
             if mass[1 - side] == 0.0:

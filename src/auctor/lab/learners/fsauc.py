@@ -109,8 +109,10 @@ class Fsauc(OnlineClassifier):
     def _learn(
         self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
     ) -> None:
-        how = float(self.radius), float(self.rate), self.step == "theory", self.norm == "l1"
-        kernels.fsauc(*rows, y, weight, *how, state["table"], state["scalars"])
+        radius, rate = float(self.radius), float(self.rate)
+        theory, l1 = self.step == "theory", self.norm == "l1"
+        table, scalars = state["table"], state["scalars"]
+        kernels.fsauc(*rows, y, weight, radius, rate, theory, l1, table, scalars)
 
     def _weights(self, state: State) -> FloatArray:
         """The average of this stage if at least half of it is done, else of the last stage."""

@@ -11,7 +11,7 @@ from auctor.core.linalg import spd_solve
 from auctor.core.types import CompressedColumns, FloatArray
 from auctor.kernels.descent.coordinate import descend_matrix
 from auctor.kernels.runtime.parallel import quiet_blas
-from auctor.lab.kernels.reservoir import draw_pairs
+from auctor.lab.kernels.reservoir import draw_pairs, draw_rounds
 from auctor.streaming.estimators.online import OnlineClassifier, State, pad_columns
 from auctor.streaming.state import all_between, require_that
 
@@ -31,10 +31,10 @@ class MiniBatchAuc(OnlineClassifier):
 
     The objective is ``mean over drawn pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2 + l1 |w|_1``.
     Every row is compared with ``pairs`` rows of the other class, drawn from a uniform sample (a
-    reservoir) of its rows so far. Of the pairs only the mean and the second moment of the
-    differences are stored. Weights are solved for on demand, by a factorisation or, with ``l1``, by
-    coordinate descent. The threshold of `predict` is the midpoint between the mean scores of the
-    sampled rows of each class.
+    reservoir) of its rows so far; or, with ``rounds``, pairs are drawn from all rows. Of the pairs
+    only the mean and the second moment of the differences are stored. Weights are solved for on
+    demand, by a factorisation or, with ``l1``, by coordinate descent. The threshold of `predict` is
+    the midpoint between the mean scores of the sampled rows of each class.
 
     Time per row is O(pairs d^2), memory O(d^2 + buffer d). `StreamingAUC` needs no random pairs.
 
@@ -42,7 +42,10 @@ class MiniBatchAuc(OnlineClassifier):
     ----------
     strength, l1 : float >= 0
     pairs : int
-        Pairs drawn for each row.
+        Pairs drawn for each row, or in each round.
+    rounds : int, optional
+        Rounds of each call of `fit` or `partial_fit`: pairs of its rows are drawn uniformly, with
+        replacement, in proportion to the weights of the rows, as published.
     buffer : int
         Rows kept of each class.
     passes : int
@@ -70,6 +73,7 @@ class MiniBatchAuc(OnlineClassifier):
     _: KW_ONLY
     l1: float = 0.0
     pairs: int = 4
+    rounds: int | None = None
     buffer: int = 200
 
     def check_params(self) -> None:
@@ -79,6 +83,8 @@ class MiniBatchAuc(OnlineClassifier):
         check_real("l1", self.l1, low=0.0)
         check_int("pairs", self.pairs, low=1)
         check_int("buffer", self.buffer, low=1)
+        if self.rounds is not None:
+            check_int("rounds", self.rounds, low=1)
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
@@ -106,7 +112,14 @@ class MiniBatchAuc(OnlineClassifier):
     def _learn(
         self, state: State, rows: CompressedColumns, y: FloatArray, weight: FloatArray
     ) -> None:
-        draw_pairs(*rows, y, weight, self.pairs, *[state[name] for name in NAMES])
+        arrays = [state[name] for name in NAMES]
+        if self.rounds is None:
+            draw_pairs(*rows, y, weight, self.pairs, *arrays)
+            return
+        up, down = (np.flatnonzero((side * y > 0.0) & (weight > 0.0)) for side in (1.0, -1.0))
+        if min(up.size, down.size):
+            sums = np.cumsum(weight[up]), np.cumsum(weight[down])
+            draw_rounds(*rows, up, down, *sums, self.pairs, self.rounds, *arrays)
 
     def _weights(self, state: State) -> FloatArray:
         mass = float(state["mass"][0])

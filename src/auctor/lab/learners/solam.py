@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.checks import check_real
 from auctor.core.errors import speaks
@@ -191,12 +190,12 @@ class RegSolam(_Saddle):
         ``max f(w, a, b, .) - min f(., alpha)``, at least the objective at w less its minimum. Both
         are over all numbers; at the saddle point the bounds of the steps hold anyhow.
         """
-        check_is_fitted(self, "state_")
+        w = self.coef_[0]
         data = as_data(X, signs(flat_labels(y), self.classes_))
         if sample_weight is not None:
             data = data.with_target(Target(data.target.y, check_weight(sample_weight, data.n_rows)))
         moments = class_moments(data, reduce=False)
-        w, (a, b, alpha), ridge = self._weights(self.state_), self.saddle_, 0.5 * self.strength
+        (a, b, alpha), ridge = self.saddle_, 0.5 * self.strength
         mean, variance = moments.scores(w)
         apart = mean[0] - mean[1]
         primal = (mean[0] - a) ** 2 + (mean[1] - b) ** 2 + variance.sum() + (1.0 - apart) ** 2
