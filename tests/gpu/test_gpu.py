@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from auctor import losses
-from auctor.core.errors import DataError, ParameterError
+from auctor import MetricClassifier, MetricClassifierCV, losses
+from auctor.core.errors import AuctorError, DataError, ParameterError, UnknownParameterError
 from auctor.core.types import Target
 from auctor.data import Binned, as_data
 from auctor.data.binned import BinnedMatrix, pack
@@ -173,3 +174,37 @@ def test_what_cannot_be_used_is_refused():
             OnDevice(broken, target)
     with pytest.raises(DataError, match="rows and columns"):
         OnDevice(torch.zeros(5), target)
+
+
+# --- the estimator ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("metric", ["auc", "prbep", "log_loss"])
+def test_estimator_on_a_device_is_that_in_memory(metric, device):
+    X, y = rows()
+    host = MetricClassifier(metric, tol=1e-6).fit(X, y)
+    kinds = (X, X.tolist(), sparse.csr_array(X), torch.from_numpy(X).to(device))
+    for given in kinds:
+        labels = torch.from_numpy(y) if isinstance(given, torch.Tensor) else y
+        there = MetricClassifier(metric, device=device, tol=1e-6).fit(given, labels)
+        assert there.solution_.certified
+        assert np.allclose(there.decision_function(X), host.decision_function(X), atol=1e-2)
+        assert (there.predict(X) == host.predict(X)).mean() > 0.99
+    assert np.array_equal(there.decision_function(kinds[-1].cpu()), there.decision_function(X))
+    assert clone(there).device == device
+
+
+def test_estimator_refuses_devices_that_are_not_there():
+    X, y = rows(50)
+    if not torch.cuda.is_available():
+        with pytest.raises(DataError, match=r"a GPU that PyTorch can use; got .*Drop device"):
+            MetricClassifier("auc", device="cuda").fit(X, y)
+    with pytest.raises(ParameterError, match="a name such as 'cuda'"):
+        MetricClassifier("auc", device="quantum").fit(X, y)
+    with pytest.raises(DataError, match="a device with float64"):
+        MetricClassifier("auc", device="mps").fit(X, y)
+    with pytest.raises(AuctorError, match="rows in memory for calibrate"):
+        MetricClassifier("auc", device="cpu", threshold_cv=3).fit(X, y)
+    with pytest.raises(UnknownParameterError, match="device"):
+        MetricClassifierCV("auc", device="cpu")

@@ -9,7 +9,7 @@ __all__ = ["OnDevice"]
 
 def __getattr__(name: str) -> Any:
     """Import the class on first use, because it imports torch."""
-    if name not in __all__:
+    if name not in (*__all__, "with_labels"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     require("torch", extra="gpu")
     from auctor.gpu import data

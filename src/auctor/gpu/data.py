@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -211,9 +212,10 @@ def _too_large(X: Any, device: Any) -> DataError:
     )
 
 
-def to_device(X: Any, y: Any, device: Any) -> Any:
-    """Rows for an estimator: data on a device, with labels to be read from y."""
+def with_labels(X: Any, y: Any, device: Any) -> tuple[Any, Any]:
+    """Rows for an estimator as data on a device, and their labels in this process."""
+    labels = y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
     if isinstance(X, Sharded):
-        return X
-    n = int(X.shape[0])
-    return OnDevice(X, Target(compact(np.ones(n))), device=device)
+        return X, labels
+    n = len(X) if isinstance(X, Sequence) else int(X.shape[0])
+    return OnDevice(X, Target(compact(np.ones(n))), device=device), labels

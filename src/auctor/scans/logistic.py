@@ -46,21 +46,23 @@ def logistic_pairs(ops: Ops, scores: A, rows: PairRows) -> tuple[A, A]:
 
 
 def _all_pairs(ops: Ops, scores: A, rows: PairRows) -> tuple[A, A]:
-    """Blocks of rows against all rows."""
+    """Blocks of positives against all negatives."""
     wide, n = ops.wide(scores), scores.shape[0]
-    value, slopes = 0.0 * wide.sum(), []
-    back = rows.weighted(0.0 * wide + 1.0)
+    value, falls, rises = 0.0 * wide.sum(), [], 0.0 * wide
+    p = rows.weighted(rows.p)
     step = max(1, DENSE_ROWS * DENSE_ROWS // max(n, 1))
     for low in range(0, n, step):
         here = slice(low, low + step)
-        z = wide[here, None] - wide[None, :]
-        p, q = rows.p[here, None] * rows.q[None, :], rows.q[here, None] * rows.p[None, :]
+        z = wide[None, :] - wide[here, None]
+        weight = p[here, None] * rows.q[None, :]
         if rows.group is not None:
             same = rows.group[here, None] == rows.group[None, :]
-            p, q = ops.where(same, p, 0.0 * p), ops.where(same, q, 0.0 * q)
-        value = value + (back[here] * (p * ops.softplus(-z)).sum(1)).sum()
-        slopes.append(back[here] * (q * ops.sigmoid(z) - p * ops.sigmoid(-z)).sum(1))
-    return value, ops.concat(slopes)
+            weight = ops.where(same, weight, 0.0 * weight)
+        value = value + (weight * ops.softplus(z)).sum()
+        slopes = weight * ops.sigmoid(z)
+        falls.append(slopes.sum(1))
+        rises = rises + slopes.sum(0)
+    return value, rises - ops.concat(falls)
 
 
 class _Grid(NamedTuple):

@@ -141,6 +141,7 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
     l1_ratio: None = field(default=None, init=False)
     standardise: bool = field(default=False, init=False)
     threshold_cv: None = field(default=None, init=False)
+    device: None = field(default=None, init=False)
     n_bins: int | None = None
     interactions: Any = "auto"
     exclude: Any = None

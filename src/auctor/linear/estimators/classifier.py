@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -127,6 +128,9 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The positive one of two classes, for the metric, the threshold and `score`. By default 1 if
         the other label is 0 or -1; true or yes, also as text, in upper or lower case; else the
         class with less weight; for equal weights the second class. It is stored as ``pos_label_``.
+    device : str, optional
+        "cuda" trains on a GPU by PyTorch, where tensors may already be; "cpu" takes the same path
+        on the processor. Columns are not centred there, and there are no folds.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int
@@ -187,6 +191,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior: float | None = None
     average: str = "macro"
     pos_label: Any = None
+    device: str | None = None
     tol: float = 1e-4
     max_iter: int = 1000
     max_seconds: float | None = None
@@ -398,6 +403,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
         """The checked training rows."""
         X, y = as_shards(X, y, missing=self._takes_missing)
+        if self.device is not None:
+            X, y = import_module("auctor.gpu").with_labels(X, y, self.device)
         refuse_swapped(X, y)
         matrix = self._read(X, reset=True)
         if y is None and in_shards(matrix):  # shards have their own labels and weights

@@ -131,6 +131,7 @@ class MetricClassifierCV(MetricClassifier):
 
     _: KW_ONLY
     strength: float = field(default=1.0, init=False)
+    device: None = field(default=None, init=False)
     strengths: Any = None
     n_strengths: int | None = None
     ratio: float | None = None
