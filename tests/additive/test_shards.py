@@ -1,5 +1,7 @@
 """Additive models of rows in shards: the bins and the model of the same rows in memory."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,12 @@ from auctor import AdditiveClassifier
 from auctor.additive import sample
 from auctor.additive.bins import Bins
 from auctor.additive.sample import distinct_values, merged, sampled_rows
+from auctor.core import memory as memory_of
 from auctor.core.errors import DataError, DataLost
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded, open_shards
+from auctor.data.code_files import Cells, CodeFiles, CodesInMemory
+from auctor.data.codebook import Codebook
 from auctor.data.shard_writer import write_manifest, write_shard
 from auctor.data.shards import shard_path
 from auctor.data.workers import MemoryWorkers
@@ -200,3 +205,84 @@ def test_damaged_codes_are_refused_and_unfinished_ones_made_again(tmp_path):
         again = _small().fit(open_shards(folder, check=False, memory=few)).coef_
         np.testing.assert_array_equal(again, there)
         assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("memory", [2300, 6000])
+def test_cells_of_pairs_are_held_if_they_fit_and_are_the_same(tmp_path, memory):
+    """With the larger memory the cells of pairs, and not the codes of twelve columns, fit."""
+    X, y = _rows(500)
+    X = np.hstack([X, X[:, :2] ** 2, X[:, ::-1]])
+    workers = open_shards(_folder(tmp_path / "rows", X, y, 24), check=False, memory=memory).workers
+    bins = Bins.of(X)
+    kept = workers.keep("coded", [(bins,)] * 24, [[]] * 12)
+    assert isinstance(kept[0].codes, CodeFiles)
+    cells, books = [Cell(0, 2), Cell(1, 4)], [Codebook(4, own=(1,))] * 2
+    held = workers.keep("cells", [(None, cells, books)] * 24, [[one] for one in kept])
+    assert isinstance(held[0].codes, CodesInMemory if memory > 4000 else Cells)
+    codes = bins.codes(X)
+    found = np.hstack([block.matrix.codes() for block in held[0].codes.blocks()])
+    np.testing.assert_array_equal(
+        found, [one.codes(codes[one.first], codes[one.second]) for one in cells]
+    )
+    # Cells that are no longer used make room for others.
+    assert workers.keep("cells", [(None, cells, books)] * 24, [[one] for one in kept])
+    del held
+    again = workers.keep("cells", [(None, cells, books)] * 24, [[one] for one in kept])
+    assert isinstance(again[0].codes, CodesInMemory if memory > 4000 else Cells)
+
+
+class Cell(NamedTuple):
+    """A pair of columns whose cells are the parity of both codes."""
+
+    first: int
+    second: int
+
+    def codes(self, one, two):
+        return (one % 2) * np.uint8(2) + two % 2
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+def test_a_column_with_one_value_in_one_shard_and_thousands_in_another(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.append(np.full(1000, 0.5), rng.normal(size=3000))[:, None]
+    here = Bins.of(X)
+    for cuts in ([1000], [500, 1000, 1001]):
+        _same(here, Bins.of(_shards(X, np.ones(4000), cuts)))
+    # The value that is heavy has a code of its own.
+    code = here.columns[0].codes(np.array([0.5]))[0]
+    assert here.columns[0].share[code] == 0.25
+
+
+def test_a_category_in_one_shard_only_has_its_level():
+    X = np.append(np.zeros(50), [7.0] * 6 + [8.0] * 4)[:, None]
+    X = np.append(X, np.ones((40, 1)), axis=0)
+    for cuts in ([50, 60], [53]):
+        found = Bins.of(_shards(X, np.ones(100), cuts), None, None, {0: None}).columns[0]
+        assert found.values.tolist() == [0.0, 1.0, 7.0]
+        np.testing.assert_allclose(found.share, [0.0, 0.5, 0.4, 0.06, 0.04])
+
+
+def test_nan_is_missing_and_infinity_and_huge_values_are_refused_by_shard(tmp_path):
+    X, y = _rows(90)
+    X[np.isnan(X)] = 0.0
+    X[70, 2] = np.nan
+    one = AdditiveClassifier(members=1, interactions=0, strength=0.01)
+    assert one.fit(_shards(X, y, [50]), None).bins_.columns[2].has_missing
+    for wrong, said in ((-np.inf, "inf"), (1e200, "1e[+]200")):
+        X[70, 2] = wrong
+        with pytest.raises(DataError, match=rf"{said} in column number 2 of shard 4"):
+            one.fit(open_shards(_folder(tmp_path / said, X, y), check=False))
+    X[70, 2] = np.nan  # where entries are checked, with the row
+    with pytest.raises(DataError, match=r"nan in 000004\.shard, row 10"):
+        open_shards(_folder(tmp_path / "nan", X, y))
+
+
+def test_more_columns_than_memory_holds_values_for_are_refused(monkeypatch):
+    monkeypatch.setattr(memory_of, "available_bytes", lambda: 2 << 20)
+    monkeypatch.setattr(memory_of, "SMALL", 1 << 20)
+    X = np.random.default_rng(4).normal(size=(400, 900))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    with pytest.raises(DataError, match="memory for values of 400 rows of 900 columns"):
+        AdditiveClassifier().fit(_shards(X, y, [100]), None)

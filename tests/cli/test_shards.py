@@ -193,7 +193,7 @@ def test_bad_options_are_refused_by_name(shards, tmp_path, capsys, extra, said):
     assert not (tmp_path / "m.auctor").exists()
 
 
-@pytest.mark.parametrize("extra", [["--memory", "2GB"], ["--checkpoint", "run.ckpt"]])
+@pytest.mark.parametrize("extra", [["--checkpoint", "run.ckpt"]])
 def test_options_of_shards_are_refused_for_a_table(table, tmp_path, capsys, extra):
     assert main(["train", str(table), "--out", str(tmp_path / "m.auctor"), *extra]) == 2
     assert f"needs a folder of shards for {extra[0]}" in capsys.readouterr().err

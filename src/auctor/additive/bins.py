@@ -26,7 +26,7 @@ from auctor.additive.columns import (
     row_count,
 )
 from auctor.additive.directed import directed_basis
-from auctor.additive.sample import value_tables
+from auctor.additive.sample import ValueTable, value_tables
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data import as_matrix
@@ -35,6 +35,7 @@ from auctor.data.codebook import BasisBook, Book, MapBook
 from auctor.data.coded import CodedShards
 from auctor.data.coerce import LARGEST, in_shards
 from auctor.data.matrices import column_values, largest_size
+from auctor.data.workers import check_coding
 
 #: Levels of a column in a pair, at most, level 0 of missing values included: 256 cells are a byte.
 LEVELS = 16
@@ -180,7 +181,22 @@ class Bins:
         """
         most = bin_count(matrix.shape[0], weight, n_bins)
         tables = value_tables(matrix, weight, categories)
-        made = cls(
+        made = cls.of_tables(tables, most, categories, wishes)
+        if all(table.ends is None for table in tables):
+            return made
+        mass = np.ones(matrix.shape[0]) if weight is None else weight
+        return made.of_all_rows(tables, made.rows(matrix).histograms(mass) / mass.sum())
+
+    @classmethod
+    def of_tables(
+        cls,
+        tables: Sequence[ValueTable],
+        most: int,
+        categories: Mapping[int, Sequence[Any] | None],
+        wishes: Mapping[int, Wish] = MappingProxyType({}),
+    ) -> Bins:
+        """Bins, at most so many of a column, by the values of every column."""
+        return cls(
             [
                 bin_levels(table.values, table.weight, categories[j], table.rows)
                 if j in categories
@@ -188,19 +204,16 @@ class Bins:
                 for j, table in enumerate(tables)
             ]
         )
-        if all(table.ends is None for table in tables):
-            return made
-        # Bins of a sample: the weights of their codes, and their ranges, are those of all rows.
-        mass = np.ones(matrix.shape[0]) if weight is None else weight
-        sums = made.rows(matrix).histograms(mass) / mass.sum()
-        return cls(
-            [
-                replace(column, share=share[: column.size], low=table.ends[0], high=table.ends[1])
-                if isinstance(column, ColumnBins) and table.ends is not None
-                else column
-                for column, table, share in zip(made.columns, tables, sums, strict=True)
-            ]
-        )
+
+    def of_all_rows(self, tables: Sequence[ValueTable], shares: FloatArray) -> Bins:
+        """The same cuts, where they are of a sample with the shares and ranges of all rows."""
+        columns = [
+            replace(column, share=share[: column.size], low=table.ends[0], high=table.ends[1])
+            if isinstance(column, ColumnBins) and table.ends is not None
+            else column
+            for column, table, share in zip(self.columns, tables, shares, strict=False)
+        ]
+        return Bins(columns)
 
     @property
     def parts(self) -> list[ColumnBins | LevelBins | PairBins]:
@@ -226,9 +239,23 @@ class Bins:
         """Codes of the rows, shape (columns + pairs, n)."""
         out = np.empty((len(self.columns) + len(self.pairs), matrix.shape[0]), dtype=np.uint8)
         for k, values in enumerate(column_values(matrix)):
-            out[k] = self.columns[k].codes(values)
+            # Numbers are floats; bytes are codes already.
+            out[k] = values if values.dtype == np.uint8 else self.columns[k].codes(values)
         for k, pair in enumerate(self.pairs, start=len(self.columns)):
             out[k] = pair.codes(out[pair.first], out[pair.second])
+        return out
+
+    def values(self, codes: Array) -> FloatArray:
+        """A value of every code, (n, columns): the mean of its values, or its level."""
+        out = np.empty(codes.shape)
+        for k, (column, line) in enumerate(zip(self.columns, codes.T, strict=True)):
+            if isinstance(column, LevelBins):
+                rest = column.values[-1] + 1.0 if column.values.size else 0.0
+                table = np.concatenate([[np.nan], column.values, [rest]])
+            else:
+                table = column.middle + column.scale * column.line
+                table[0] = np.nan
+            out[:, k] = table[line]
         return out
 
     def rows(self, matrix: Any) -> BinnedMatrix | CodedShards:
@@ -285,6 +312,7 @@ class Bins:
     def scores(self, matrix: Any, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         """Scores of every row for every weight vector, shape (n, k)."""
         if in_shards(matrix):
+            check_coding(matrix.coding, self)
             question = ScoreQuestion(self, coef, intercept)
             return np.concatenate(matrix.holder.ask("answer", question, None, None))
         codes = self.codes(matrix)

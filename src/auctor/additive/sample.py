@@ -14,6 +14,7 @@ import numpy as np
 
 from auctor.additive.columns import MAX_VALUE_CODES
 from auctor.core.errors import DataError
+from auctor.core.memory import check_memory
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.coerce import LARGEST, in_shards
 from auctor.data.matrices import column_values
@@ -24,6 +25,8 @@ from auctor.kernels.additive.values import few_values
 #: Rows of the sample. The share of the rows below any cut is then wrong by at most .006, but for
 #: one chance in a million (the inequality of Dvoretzky, Kiefer and Wolfowitz).
 MOST_SAMPLED = 200_000
+#: Copies of the values of a sample at a time: those of the parts, and those of all.
+TABLES = 2
 #: Rows whose numbers are hashed at a time.
 CHUNK = 1 << 20
 
@@ -60,7 +63,7 @@ def sampled_rows(n: int, most: int = MOST_SAMPLED) -> IntArray:
     numbers, hashes = [], []
     for low in range(0, n, CHUNK):
         row = np.arange(low, min(low + CHUNK, n), dtype=np.uint64)
-        mixed = _mixed(row)
+        mixed = hashed(row)
         near = mixed < limit
         numbers.append(row[near])
         hashes.append(mixed[near])
@@ -68,7 +71,7 @@ def sampled_rows(n: int, most: int = MOST_SAMPLED) -> IntArray:
     return np.sort(np.concatenate(numbers)[order].astype(np.int64))
 
 
-def _mixed(number: Array) -> Array:
+def hashed(number: Array) -> Array:
     """Hash values of 64-bit numbers (Steele, Lea and Flood's splitmix64)."""
     mixed = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -149,6 +152,15 @@ def all_values(values: Array, weight: FloatArray | None) -> ValueTable:
     return ValueTable(distinct, sums, np.bincount(slot, minlength=distinct.size).astype(np.float64))
 
 
+def check_tables(rows: int, columns: int) -> None:
+    """Refuse more columns than memory holds the values of a sample for."""
+    check_memory(
+        TABLES * 8 * rows * columns,
+        f"values of {rows:,} rows of {columns:,} columns, of which bins are made",
+        todo="Pass fewer columns, or use a machine with more memory.",
+    )
+
+
 def _check_ends(data: Sharded, answers: Sequence[Sequence[Any]]) -> None:
     """Refuse infinity and huge values of rows in shards, by shard and column."""
     for shard, columns in enumerate(answers):
@@ -180,6 +192,7 @@ def value_tables(
             ]
         answers = [question.answer(matrix, rows, weight)]
     else:
+        check_tables(rows.size, matrix.shape[1])
         ends = np.cumsum(matrix.holder.lengths)
         parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
         local = [

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from auctor.additive.bins import Bins, bin_count
+from auctor.additive.coding import bins_of_codes
+from auctor.additive.columns import LevelBins
 from auctor.additive.means import MeanColumn, MeanTask, mean_columns, row_groups
 from auctor.additive.members import lowest, mean_loss
 from auctor.additive.parameters import (
@@ -144,7 +146,12 @@ def bins_of(
 ) -> tuple[Bins, list[MeanColumn]]:
     """The bins that the parameters ask for; raises if no column has two distinct values."""
     names = options.names
-    categories = read_categories(params, names, matrix) | dict(options.labels)
+    known = bins_of_codes(matrix, params) if in_shards(matrix) and matrix.coding else None
+    if known is None:
+        categories = read_categories(params, names, matrix) | dict(options.labels)
+    else:
+        levels = (j for j, one in enumerate(known.columns) if isinstance(one, LevelBins))
+        categories = dict.fromkeys(levels)
     fixed = [j for j in categories if signs[j]]
     if fixed:
         raise ParameterError(
@@ -154,7 +161,7 @@ def bins_of(
             option=(Option("monotone", bare=True), Option("categorical", bare=True)),
         )
     wishes = read_wishes(params, signs, names, categories)
-    bins = Bins.of(matrix, weight, params.n_bins, categories, wishes)
+    bins = known or Bins.of(matrix, weight, params.n_bins, categories, wishes)
     if not any(book.n_params for book in bins.books):
         raise DataError(
             "a column with at least two values",

@@ -23,11 +23,12 @@ from auctor.cli.options import (
     ZeroBased,
     examples,
 )
-from auctor.cli.output import echo, echo_json
+from auctor.cli.output import echo, echo_json, say_warning
 from auctor.cli.reading import read_options
 from auctor.cli.reasons import Baseline, Reasons, ReasonTexts, read_texts
 
 if TYPE_CHECKING:
+    from auctor.tables.infer import Note
     from auctor.tables.options import ReadOptions
 
 
@@ -71,6 +72,13 @@ def convert(
     header: Header = "auto",
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
+    bins: Annotated[
+        bool,
+        typer.Option(
+            "--bins",
+            help="Write the codes of bins into a .shards folder, one byte per entry, for curves.",
+        ),
+    ] = False,
     dtype: Annotated[
         str,
         typer.Option(
@@ -108,7 +116,7 @@ def convert(
         how = {"reasons": reasons or 0, "baseline": baseline, "texts": texts}
         summary = _export(source, out, dtype, table, how)
     else:
-        summary = _rewrite(source, out, read_options(ctx, labelled=not unlabelled), to)
+        summary = _rewrite(source, out, read_options(ctx, labelled=not unlabelled), to, bins=bins)
     if as_json:
         echo_json(summary)
     elif "rows" in summary:
@@ -117,13 +125,22 @@ def convert(
         echo(f"{summary['class']}, {summary['columns']:,} columns: {out}")
 
 
-def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str, Any]:
+def _rewrite(
+    source: str, out: Path, options: ReadOptions, to: str, *, bins: bool
+) -> dict[str, Any]:
     """Write rows in another format; returns what was written."""
-    from auctor.core.errors import ParameterError
+    from auctor.core.errors import Option, ParameterError
     from auctor.tables.convert import convert as convert_file
 
     if out.suffix == ".shards":
-        return _shards(source, out, options)
+        return _shards(source, out, options, bins=bins)
+    if bins:
+        raise ParameterError(
+            "a folder of shards for {option}",
+            got=out,
+            todo="Write to a name that ends in .shards.",
+            option=Option("bins", bare=True),
+        )
     if out.suffix in (".onnx", ".sql", ".auctor"):
         raise ParameterError(
             f"a model to write {out.suffix}",
@@ -141,19 +158,26 @@ def _rewrite(source: str, out: Path, options: ReadOptions, to: str) -> dict[str,
     }
 
 
-def _shards(source: str, out: Path, options: ReadOptions) -> dict[str, Any]:
+def _shards(source: str, out: Path, options: ReadOptions, *, bins: bool) -> dict[str, Any]:
     """Write rows as a folder of shards; returns what was written."""
     from auctor.core.errors import ParameterError
+    from auctor.linear.coded_shards import write_coded
     from auctor.tables.shards import write_shards
 
-    if options.missing_rule != "refuse" or not options.labelled:
+    if (options.missing_rule != "refuse" and not bins) or not options.labelled:
         raise ParameterError(
             "rows with labels and without missing values to write shards",
             got="{option} or {option2}",
             todo="Drop the option; convert to Parquet first to fill missing values.",
             option=("missing", "unlabelled"),
         )
-    done = write_shards(source, out, options)
+    notes: list[Note] = []
+    if bins:
+        done = write_coded(source, out, options, notes=notes)
+    else:
+        done = write_shards(source, out, options)
+    for note in notes:
+        say_warning(note.warning(), "convert")
     return {
         "in": source,
         "out": str(out),

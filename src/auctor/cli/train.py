@@ -86,6 +86,7 @@ from auctor.cli.train_shards import (
     is_shards,
     refuse_for_shards_only,
     refuse_others,
+    train_in_blocks,
     train_on_shards,
 )
 from auctor.cli.train_table import TableJob, train_table
@@ -181,21 +182,21 @@ def train(
         roles["group"] = roles["per"]  # k rows of a group are k of all its rows: it stays whole
     reading = without_row_columns(read_options(ctx), roles)
     table = table_parameters(ctx.params, reading)
+    found = table.read_options()
+    reading = replace(reading, missing=found.missing, categorical=found.categorical, check=True)
     command, slices = command_line(ctx), tuple(slice or ())
-    if is_shards(data):
+    if memory is not None or is_shards(data) or Path(data).is_dir():
         others = {"test": test, "slice": slice}
         others |= {name: column for name, column in roles.items() if name != "per"}
         refuse_others(others)
-        shards = ShardJob(data, memory, checkpoint, positive, standardise, out, report, test_size,
-                          seed, command, as_json, quiet)  # fmt: skip
-        return train_on_shards(shards, table)
-    refuse_for_shards_only({"memory": memory, "checkpoint": checkpoint})
-    found = table.read_options()
-    reading = replace(reading, missing=found.missing, categorical=found.categorical, check=True)
-    job = TableJob(data, reading, test, test_size, positive, seed, out, report,
+        job = ShardJob(data, reading, memory, checkpoint, positive, standardise, out, report,
+                       test_size, seed, command, as_json, quiet)  # fmt: skip
+        return (train_on_shards if is_shards(data) else train_in_blocks)(job, table)
+    refuse_for_shards_only({"checkpoint": checkpoint})
+    in_memory = TableJob(data, reading, test, test_size, positive, seed, out, report,
                    command, slices, baselines, roles, gap)  # fmt: skip
     screen = None if as_json or quiet else console()
-    run, measured, rivals = train_table(job, table, screen, verbose=verbose, quiet=quiet)
+    run, measured, rivals = train_table(in_memory, table, screen, verbose=verbose, quiet=quiet)
     summary = run.summary(measured) | {"asked": metric, "model": out, "report": report}
     if as_json:
         echo_json(summary)

@@ -1,10 +1,12 @@
-"""``auctor train`` on a folder of shards: the rows stay on disk, with a checkpoint to resume."""
+"""``auctor train`` on rows that stay on the disk: a folder of shards, or a table read in blocks."""
 
 from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from auctor.fit.parameters import ClassifierParameters
     from auctor.fit.result import ClassifierResult
     from auctor.linear.table_parameters import TableParameters
+    from auctor.tables.infer import Note
+    from auctor.tables.options import ReadOptions
 
 #: Bytes of each unit of size.
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -28,23 +32,26 @@ READ_AHEAD = "512MB"
 Memory = Annotated[
     str | None,
     typer.Option(
-        help="With a .shards folder: memory for the rows that are read ahead, such as 2GB.",
+        help="Memory for the rows that are read ahead, such as 2GB. A file, or a folder of Parquet "
+        "files, is then read in blocks, and the model has curves.",
         show_default=READ_AHEAD,
     ),
 ]
 CheckpointFile = Annotated[
     Path | None,
     typer.Option(
-        help="With a .shards folder: where to save the best point; the same command resumes.",
+        help="With a .shards folder or --memory: where to save the best point; the same command "
+        "resumes.",
         show_default=False,
     ),
 ]
 
 
 class ShardJob(NamedTuple):
-    """Which shards to train on, how, and where to write."""
+    """Which shards, or table that is read in blocks, to train on, how, and where to write."""
 
     data: str
+    reading: ReadOptions
     memory: str | None
     checkpoint: Path | None
     positive: str | None
@@ -95,18 +102,18 @@ def refuse_others(options: dict[str, Any]) -> None:
     _refuse(
         options,
         "all rows in memory",
-        "a folder of shards",
+        "rows that stay on the disk",
         "Drop that option, or train on a file that fits into memory.",
     )
 
 
 def refuse_for_shards_only(options: dict[str, Any]) -> None:
-    """Refuse options that only a folder of shards has, by name, for a file read into memory."""
+    """Refuse options that only rows on the disk have, by name, for a file read into memory."""
     _refuse(
         options,
         "a folder of shards",
         "a file, which is read into memory whole",
-        "Drop that option, or make shards of the file by auctor convert.",
+        "Drop that option, or make shards of the file by auctor convert, or add --memory.",
     )
 
 
@@ -118,20 +125,45 @@ def _refuse(options: dict[str, Any], needs: str, got: str, todo: str) -> None:
         raise ParameterError(f"{needs} for {{option}}", got=got, todo=todo, option=refused[0])
 
 
-def train_on_shards(job: ShardJob, table: TableParameters) -> None:
+def train_in_blocks(job: ShardJob, table: TableParameters) -> None:
+    """Make codes of a table in a temporary folder beside the model, and train on them."""
+    from auctor.additive.parameters import AdditiveParameters
+    from auctor.data.shard_writer import SHARD_BYTES
+    from auctor.linear.coded_shards import write_coded
+    from auctor.linear.shards import curves_of, of_codes
+    from auctor.linear.table_parameters import model_parameters
+
+    table = curves_of(table)
+    params = model_parameters(table)
+    assert isinstance(params, AdditiveParameters)
+    with TemporaryDirectory(prefix=".auctor-codes-", dir=job.out.parent) as room:
+        folder = Path(room, "rows.shards")
+        notes: list[Note] = []
+        size = min(SHARD_BYTES, n_bytes(job.memory or READ_AHEAD) // 4)
+        write_coded(job.data, folder, job.reading, params, shard_bytes=size, notes=notes)
+        for note in notes:
+            say_warning(note.warning(), "train")
+        train_on_shards(job, of_codes(table), folder)
+
+
+def train_on_shards(job: ShardJob, table: TableParameters, folder: Path | None = None) -> None:
     """Fit, measure, and write the model and its report; Ctrl-C writes the best model so far."""
     import numpy as np
 
     from auctor.cli.train_table import page_of
     from auctor.data import open_shards
     from auctor.evaluate.run import gathered
-    from auctor.evaluate.shards import held_rows, run_on_shards, without_rows
-    from auctor.linear.shards import shard_parameters, train_shards
+    from auctor.evaluate.shards import held_rows, run_on_shards, schema_of, without_rows
+    from auctor.linear.shards import curves_of, shard_parameters, train_shards
     from auctor.saved.store import save_fitted
 
     refuse_others({"calibrate": table.calibrate})
     curves = table.model == "additive"  # which may have missing values
-    whole = open_shards(job.data, memory=n_bytes(job.memory or READ_AHEAD), check=not curves)
+    memory = n_bytes(job.memory or READ_AHEAD)
+    whole = open_shards(folder or job.data, memory=memory, check=not curves)
+    schema = None
+    if whole.coding is not None:
+        table, curves, schema = curves_of(table), True, schema_of(whole)
     # For a report linear models leave rows out; those of curves are left out by members.
     held = np.arange(0)
     if job.report is not None and not curves:
@@ -157,7 +189,11 @@ def train_on_shards(job: ShardJob, table: TableParameters) -> None:
             word=lambda one: worded(one, "train"), warned=[*warned, *fitted.warnings],
         )  # fmt: skip
     summary = _summary(job, fitted, data, run, seconds)
-    save_fitted(fitted, job.out, notes=summary)
+    of_table = None
+    if schema is not None:
+        changed = ("class_weight", "pos_label")
+        of_table = replace(table, **{name: getattr(fitted.params, name) for name in changed})
+    save_fitted(fitted, job.out, schema=schema, table=of_table, notes=summary)
     if run is not None and job.report is not None:
         write_text(job.report, page_of(run, job.data, {}, []))
     if job.as_json:

@@ -271,6 +271,11 @@ class Binned(InMemory):
         single = not self.matrix.arrays.maps.size or capability not in (GRAM, SUBSETS)
         return single and capability.implemented(self)
 
+    def copied(self) -> Binned:
+        """The same with codes of its own, where these are those of a buffer."""
+        matrix = replace(self.matrix, words=self.matrix.words.copy())
+        return Binned(matrix, self.target, n_threads=self.n_threads)
+
     def _cuts(self, parts: int) -> list[int]:
         return even_cuts(self.n_rows, parts)
 

@@ -69,8 +69,21 @@ class CodesInMemory:
         return iter(self._parts)
 
 
+class StoredCodes:
+    """Codes of shards that hold codes, read through their ring of buffers."""
+
+    def __init__(self, shards: Sequence[Shard], ring: Ring, books: Sequence[Book]) -> None:
+        self._shards, self._ring, self._books = shards, ring, books
+
+    def blocks(self) -> Iterator[Binned]:
+        """Coded rows of every shard."""
+        for number, payload in self._ring.blocks():
+            words = self._shards[number].words(payload)
+            yield Binned(BinnedMatrix(words, self._books), Target(np.empty(0)))
+
+
 class Cells:
-    """Cells of pairs of coded columns, made anew in every pass."""
+    """Cells of pairs of coded columns, made of the codes in every pass."""
 
     def __init__(self, codes: Codes, pairs: Sequence[Any], books: Sequence[Book]) -> None:
         self._codes, self._pairs, self._books = codes, pairs, books

@@ -15,13 +15,16 @@ from scipy.sparse import issparse
 from auctor.core.errors import DataError
 from auctor.core.files import AnyPath, replacing, write_bytes
 from auctor.core.types import Array
+from auctor.data.binned import pack
 from auctor.data.shards import (
+    CODED,
     DENSE,
     MAGIC,
     MANIFEST,
     MOST_ENTRIES,
     SPARSE,
     VERSION,
+    WORD_TYPE,
     ShardEntry,
     compact,
     is_label,
@@ -40,7 +43,8 @@ def write_shard(path: AnyPath, X: Any, y: Array, weight: Array | None = None) ->
     path : path
         From `shard_path`.
     X : (n, d) array or CSR matrix
-        float32 is kept; other types become float64. Values that are all 1 are not stored.
+        float32 is kept, and bytes are codes of bins; other types become float64. Values that are
+        all 1 are not stored.
     y : (n,) array
         Encoded labels or targets.
     weight : (n,) array, optional
@@ -69,6 +73,10 @@ def write_shard(path: AnyPath, X: Any, y: Array, weight: Array | None = None) ->
         else:
             arrays.append(matrix.data.astype(values, copy=False))
         entries = int(matrix.nnz)
+    elif X.dtype == np.uint8:
+        values, words = WORD_TYPE, pack(X.T)
+        arrays.append(words.astype(values, copy=False).reshape(-1))
+        entries = int(words.size)
     else:
         arrays.append(np.ascontiguousarray(X, dtype=values).reshape(-1))
         entries = int(arrays[0].size)
@@ -95,6 +103,7 @@ def write_manifest(
     sparse: bool,
     names: Iterable[str] | None = None,
     labels: Iterable[Any] = (),
+    coding: dict[str, Any] | None = None,
 ) -> None:
     """Write the manifest, which makes a folder of shards complete.
 
@@ -108,6 +117,8 @@ def write_manifest(
         Names of the columns.
     labels : iterable, optional
         Label of every code; without them the targets are numbers.
+    coding : dict, optional
+        The bins of rows that are codes, as JSON.
     """
     coded = list(labels)
     for label in coded:
@@ -122,13 +133,15 @@ def write_manifest(
             f"a name of its own for every column; got {len(columns)} columns with "
             f"{len(set(columns))} names. Rename the columns."
         )
-    fields = {
+    fields: dict[str, Any] = {
         "columns": n_columns,
         "names": columns,
         "labels": coded,
         "storage": SPARSE if sparse else DENSE,
         "shards": list(shards),
     }
+    if coding is not None:
+        fields |= {"storage": CODED, "coding": coding}
     text = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
     start = MAGIC + f"{VERSION} {hashlib.sha256(text).hexdigest()}\n".encode()
     write_bytes(Path(folder) / MANIFEST, start + text)

@@ -49,6 +49,8 @@ class Sharded:
         The labels behind -1 and +1; None where the targets are the labels themselves.
     factor : array, optional
         Factor of every column: the data are ``X * factor``.
+    coding : dict, optional
+        The bins of rows that are codes, as in a manifest.
     """
 
     #: Makes shards pass where code expects a matrix; the infinite size prevents dense copies.
@@ -66,8 +68,10 @@ class Sharded:
         labels: tuple[Any, Any] | None = (-1.0, 1.0),
         factor: FloatArray | None = None,
         holder: Holder | None = None,
+        coding: dict[str, Any] | None = None,
     ) -> None:
         self.workers, self.names, self.labels, self._factor = workers, names, labels, factor
+        self.coding = coding
         self.facts = check_facts(workers.facts()) if facts is None else facts
         self._given = None if target is None else target.compacted()
         lengths = [facts.n_rows for facts in self.facts]
@@ -165,6 +169,10 @@ class Sharded:
         """The same rows with another target."""
         return self._changed(target=target)
 
+    def unnamed(self) -> Sharded:
+        """The same rows without the names of the columns, which a schema has."""
+        return self._changed(names=None)
+
     def scaled(self, factor: FloatArray) -> Sharded:
         """The same rows with every column multiplied by its factor."""
         known = factor if self._factor is None else self._factor * factor
@@ -195,6 +203,7 @@ class Sharded:
             "labels": self.labels,
             "factor": self._factor,
             "holder": self.holder,
+            "coding": self.coding,
         }
 
     def _changed(self, **change: Any) -> Sharded:
@@ -275,7 +284,8 @@ def open_shards(
         f"vectors of {folder.n_columns:,} columns",
         todo="Use a machine with more memory, or number the columns without gaps.",
     )
-    data = Sharded(FileWorkers(folder, memory, finite=check), names=folder.names)
+    workers = FileWorkers(folder, memory, finite=check)
+    data = Sharded(workers, names=folder.names, coding=folder.coding)
     if not folder.labels:
         return data
     target = data.target

@@ -6,7 +6,8 @@ labels, the storage, and one entry for every shard (`ShardEntry`).
 
 A shard has no header. It is a sequence of little-endian arrays, each padded with zeros to a
 multiple of 64 bytes: ``indptr``, ``indices`` and, unless all entries are one, ``values`` (CSR rows)
-or ``X`` (dense rows); then ``y``, and ``weight`` if there are weights. Where an array begins is
+or ``X`` (dense rows), or ``words`` (codes of bins, one byte per entry, eight columns in a word);
+then ``y``, and ``weight`` if there are weights. Where an array begins is
 computed from the manifest, and the checksum in the manifest covers every byte of the file.
 """
 
@@ -29,6 +30,8 @@ from scipy.sparse import csr_array
 from auctor.core.errors import DataError, speaks_as
 from auctor.core.files import AnyPath
 from auctor.core.types import Array, FloatArray, Target
+from auctor.data.binned import unpack
+from auctor.data.codebook import IN_WORD
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse, unsigned
 from auctor.kernels.linalg.rows import first_bad_row
@@ -39,9 +42,11 @@ MAGIC = b"AUCTOR SHARDS "
 #: Version of the folder's layout; other versions are refused.
 VERSION = 2
 #: Storages of the rows.
-SPARSE, DENSE = "sparse", "dense"
+SPARSE, DENSE, CODED = "sparse", "dense", "coded"
 #: Types of the entries of X and of the targets.
 VALUE_TYPES, TARGET_TYPES = ("<f4", "<f8"), ("|i1", "<f8")
+#: Type of the words of codes.
+WORD_TYPE = "<u8"
 #: Arrays start at multiples of this many bytes: one cache line, aligned for vector loads.
 ALIGNMENT = 64
 #: Largest manifest in bytes, 256 MB: three million shards, or the names of ten million columns.
@@ -81,8 +86,13 @@ class Shard:
 
     path: Path
     n_columns: int
-    sparse: bool
+    storage: str
     entry: ShardEntry
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are stored as CSR."""
+        return self.storage == SPARSE
 
     @cached_property
     def parts(self) -> dict[str, tuple[str, int, int]]:
@@ -91,6 +101,8 @@ class Shard:
         if self.sparse:
             arrays = [("indptr", "<i4", rows + 1), ("indices", "<i4", entries)]
             arrays += [("values", values, entries)] if values else []
+        elif self.storage == CODED:
+            arrays = [("words", values, entries)]
         else:
             arrays = [("X", values, entries)]
         arrays += [("y", y, rows)] + ([("weight", "<f8", rows)] if weighted else [])
@@ -120,8 +132,15 @@ class Shard:
         kind = Sparse if self.sparse else Dense
         return kind(self.matrix(payload), target, n_threads=1)
 
+    def words(self, payload: Array) -> Array:
+        """The codes of coded rows, (words, rows)."""
+        lines = self.array(payload, "words").reshape(-1, self.entry.rows)
+        return lines.astype(np.uint64, copy=False)
+
     def matrix(self, payload: Array) -> Any:
-        """The rows in the bytes of the file, which are not copied: an array or a CSR matrix."""
+        """The rows in the bytes of the file: an array or a CSR matrix; of codes, a copy."""
+        if self.storage == CODED:
+            return unpack(self.words(payload), self.n_columns).T
         if not self.sparse:
             return self.array(payload, "X").reshape(self.entry.rows, self.n_columns)
         indptr, indices = self.array(payload, "indptr"), self.array(payload, "indices")
@@ -164,7 +183,7 @@ class Shard:
 class ShardFolder:
     """A folder of shards: what its manifest says.
 
-    Without labels, the targets are numbers.
+    Without labels, the targets are numbers. Of rows that are codes, ``coding`` describes the bins.
     """
 
     path: Path
@@ -172,6 +191,7 @@ class ShardFolder:
     names: tuple[str, ...] | None
     labels: tuple[Any, ...]
     shards: tuple[Shard, ...]
+    coding: dict[str, Any] | None = None
 
     def encoded(self, y: FloatArray, positive: Any = None) -> FloatArray:
         """Codes of two labels as -1 and +1; see `_positive` for the default positive label."""
@@ -265,9 +285,9 @@ def _read_manifest(folder: Path) -> Any:
 
 def _folder(folder: Path, fields: Any) -> ShardFolder:
     """The folder that a manifest describes; TypeError or ValueError for what cannot be."""
-    n_columns, sparse = _count(fields["columns"]), fields["storage"] == SPARSE
+    n_columns, storage, coding = _count(fields["columns"]), fields["storage"], fields.get("coding")
     names, labels, entries = fields["names"], tuple(fields["labels"]), fields["shards"]
-    if not sparse and fields["storage"] != DENSE:
+    if storage not in (SPARSE, DENSE, CODED) or isinstance(coding, dict) != (storage == CODED):
         raise ValueError("storage")
     if names is not None and not (
         isinstance(names, list)
@@ -279,22 +299,26 @@ def _folder(folder: Path, fields: Any) -> ShardFolder:
     if len(set(labels)) != len(labels) or not all(map(is_label, labels)):
         raise ValueError("labels")
     shards = tuple(
-        Shard(Path(shard_path(folder, number)), n_columns, sparse, _entry(one, n_columns, sparse))
+        Shard(Path(shard_path(folder, number)), n_columns, storage, _entry(one, n_columns, storage))
         for number, one in enumerate(entries)
     )
     if not shards:
         raise ValueError("shards")
-    return ShardFolder(folder, n_columns, None if names is None else tuple(names), labels, shards)
+    named = None if names is None else tuple(names)
+    return ShardFolder(folder, n_columns, named, labels, shards, coding)
 
 
-def _entry(fields: Any, n_columns: int, sparse: bool) -> ShardEntry:
+def _entry(fields: Any, n_columns: int, storage: str) -> ShardEntry:
     """An entry of a manifest; ValueError or TypeError for what cannot be."""
     rows, entries, values, y, weighted, checksum = fields
     entry = ShardEntry(_count(rows), _count(entries), values, y, weighted, checksum)
-    known = values in VALUE_TYPES or (sparse and values == "")
+    known = values in VALUE_TYPES or (storage == SPARSE and values == "")
+    width = n_columns
+    if storage == CODED:
+        known, width = values == WORD_TYPE, -(-n_columns // IN_WORD)
     if not known or y not in TARGET_TYPES or not isinstance(weighted, bool):
         raise ValueError("types")
-    if type(checksum) is not int or (not sparse and entries != rows * n_columns):
+    if type(checksum) is not int or (storage != SPARSE and entries != rows * width):
         raise ValueError("sizes")
     return entry
 

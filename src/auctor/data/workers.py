@@ -8,6 +8,7 @@ added in that order, so that they do not depend on which worker computed a part.
 from __future__ import annotations
 
 import math
+import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,8 +20,8 @@ from auctor.core.errors import DataError
 from auctor.core.protocols import Loss
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.binned import Binned
-from auctor.data.code_files import Cells, Codes, Part, coded
-from auctor.data.codebook import Book
+from auctor.data.code_files import Cells, Codes, CodesInMemory, Part, StoredCodes, coded
+from auctor.data.codebook import IN_WORD, Book
 from auctor.data.dense import Dense
 from auctor.data.on_rows import ROW_METHODS, filled
 from auctor.data.ring import Ring
@@ -225,6 +226,16 @@ SHARD_METHODS: dict[str, Any] = {
 }
 
 
+def check_coding(coding: Any, columns: Any) -> None:
+    """Refuse rows that are codes of other bins than those of some columns."""
+    if coding is not None and coding.get("fingerprint") != columns.fingerprint():
+        raise DataError(
+            "rows coded with the bins of the model",
+            got="shards of other codes",
+            todo="Pass the table, or shards of numbers.",
+        )
+
+
 class MemoryWorkers:
     """Shards in the memory of this process, on its threads."""
 
@@ -265,6 +276,7 @@ class FileWorkers:
     def __init__(self, folder: ShardFolder, memory: int, *, finite: bool = True) -> None:
         self._folder, self._finite, self._memory = folder, finite, memory
         self._ring = Ring(folder.shards, memory)
+        self._held = 0  # bytes of the cells that are in memory
 
     def facts(self) -> list[ShardFacts]:
         """Shapes and targets of all shards; the first pass, which also checks every byte."""
@@ -279,7 +291,8 @@ class FileWorkers:
 
     def _check(self, shard: Shard, payload: Array) -> None:
         shard.check(payload, len(self._folder.labels))
-        if not (self._finite and shard.entry.values and shard.entry.entries):
+        numbers = self._folder.coding is None and shard.entry.values and shard.entry.entries
+        if not (self._finite and numbers):
             return
         values = shard.array(payload, "values" if shard.sparse else "X")
         # The minimum and the maximum are NaN where an entry is.
@@ -288,6 +301,11 @@ class FileWorkers:
 
     def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a method on every shard, in the order of the shards."""
+        if self._folder.coding is not None and method != "answer":
+            raise DataError(
+                "shards of numbers for a linear model; got codes of bins in "
+                f"{self._folder.path.name}. Fit curves, or convert the table without bins."
+            )
         return [
             call(self._folder.shards[number].data(payload), method, arguments[number])
             for number, payload in self._ring.blocks()
@@ -300,7 +318,9 @@ class FileWorkers:
         first = arguments[0]
         codes: Codes
         if method == "cells":
-            codes = Cells(kept[0][0].codes, *first[1:])
+            codes = self._cells(kept[0][0].codes, *first[1:])
+        elif self._folder.coding is not None:
+            codes = self._stored(first[0])
         else:
             books, fingerprint = first[0].books, first[0].fingerprint()
             shards = self._folder.shards
@@ -311,6 +331,29 @@ class FileWorkers:
 
             codes = coded(self._folder.path, shards, books, fingerprint, self._memory, blocks)
         return [Part(codes, number) for number in range(len(arguments))]
+
+    def _cells(self, codes: Codes, pairs: Sequence[Any], books: Sequence[Book]) -> Codes:
+        """Cells of pairs: held while the sets of cells in use fit into memory, else made anew."""
+        cells = Cells(codes, pairs, books)
+        rows = sum(shard.entry.rows for shard in self._folder.shards)
+        size = IN_WORD * -(-len(pairs) // IN_WORD) * rows
+        if self._held + size > self._memory:
+            return cells
+        held = CodesInMemory(list(cells.blocks()))
+        self._held += size
+        weakref.finalize(held, self._freed, size)
+        return held
+
+    def _freed(self, size: int) -> None:
+        self._held -= size
+
+    def _stored(self, columns: Any) -> Codes:
+        """The codes that the shards hold, in memory if they fit."""
+        check_coding(self._folder.coding, columns)
+        codes = StoredCodes(self._folder.shards, self._ring, columns.books)
+        if sum(shard.n_bytes for shard in self._folder.shards) > self._memory:
+            return codes
+        return CodesInMemory([block.copied() for block in codes.blocks()])
 
     def ask(
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from auctor.additive.bins import Bins
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import Sharded
 from auctor.data.matrices import dense_array, is_dense
@@ -35,14 +36,21 @@ class ShardRows:
         self.data, self.shape, self._known = data, (count, data.n_columns), known
 
     @classmethod
-    def of(cls, data: Sharded, measured: IntArray, shown: IntArray) -> ShardRows:
-        """The rows ``measured`` of all rows, read at the positions ``shown`` among them."""
+    def of(
+        cls, data: Sharded, measured: IntArray, shown: IntArray, bins: Bins | None = None
+    ) -> ShardRows:
+        """The rows ``measured`` of all rows, read at the positions ``shown`` among them.
+
+        Codes are values again by their ``bins``: the mean of the values of a code.
+        """
         numbers = measured[shown]
         order = np.argsort(numbers)
         ends = np.cumsum([0, *data.holder.lengths])
         parts = np.split(numbers[order], np.searchsorted(numbers[order], ends[1:-1]))
         local = [part - start for part, start in zip(parts, ends[:-1], strict=True)]
         found = np.concatenate(data.holder.ask("answer", RowQuestion(), PerShard(local), None))
+        if bins is not None:
+            found = bins.values(found.astype(np.uint8))
         return cls(data, measured.size, dict(zip(shown[order].tolist(), found, strict=True)))
 
     def __getitem__(self, index: Any) -> FloatArray:
@@ -80,7 +88,9 @@ class FactsQuestion:
 
 
 def column_summary(data: Sharded) -> Sequence[ColumnSummary]:
-    """A summary of every column of dense rows, from one pass over the shards."""
+    """A summary of every column of dense rows, from one pass over the shards if it is not known."""
+    if data.coding is not None:
+        return [ColumnSummary(*one) for one in data.coding.get("columns", ())]
     answers = data.holder.ask("answer", FactsQuestion(), None, None)
     if any(one is None for one in answers):
         return ()

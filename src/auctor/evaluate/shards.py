@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from auctor import metrics
+from auctor.additive.model import AdditiveModel
 from auctor.core.errors import speaks_as
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import Sharded
@@ -84,11 +85,11 @@ def run_on_shards(
     weight = None if data.target.weight is None else data.target.weight[measured]
     likely = model.probabilities_at(decision) if model.has_probabilities else None
     scored = ScoredRows(codes[measured], decision, likely, seed, positive, weight)
-    names = data.names or tuple(f"column {j}" for j in range(data.n_columns))
+    bins = model.bins if isinstance(model, AdditiveModel) and data.coding is not None else None
     shown = _rows_to_show(scored, costs_of(model.metric))
     parts = Parts(
-        data, np.delete(labels, held), ShardRows.of(data, measured, shown), scored.codes, classes,
-        Schema((), None, data.n_columns, tuple(map(str, names))), tuple(column_summary(data)),
+        data, np.delete(labels, held), ShardRows.of(data, measured, shown, bins), scored.codes,
+        classes, schema_of(data), tuple(column_summary(data)),
         split is not None or held.size > 0, positive, measured,
         RowFacts(weight=trained), RowFacts(weight=weight),
     )  # fmt: skip
@@ -99,6 +100,14 @@ def run_on_shards(
         train_auc=metrics.auc(every.hit, every.scores, weight=every.weight),
         train_score=own_score(model, every), scored=scored, split=split,
     )  # fmt: skip
+
+
+def schema_of(data: Sharded) -> Schema:
+    """The schema of the table behind codes; else that of columns of numbers."""
+    if data.coding is not None:
+        return Schema.from_json(data.coding.get("schema"))
+    names = data.names or tuple(f"column {j}" for j in range(data.n_columns))
+    return Schema((), None, data.n_columns, tuple(map(str, names)))
 
 
 def _measured(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from auctor.additive.parameters import AdditiveParameters
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.files import AnyPath
 from auctor.data import Sharded
 from auctor.fit.checkpoint import FREE, Checkpoint
@@ -16,6 +16,7 @@ from auctor.fit.result import ClassifierResult, FitOptions
 from auctor.fit.targets import Rows, encode, positive_code
 from auctor.fit.train_model import train_model
 from auctor.linear.table_parameters import CURVES, TableParameters, model_parameters
+from auctor.tables.schema import Schema
 
 #: Parameters that define the problem: a run resumes from a checkpoint only if they are equal.
 PROBLEM = (
@@ -47,12 +48,31 @@ def shard_parameters(
         Whether to standardise the columns; by default only if they are not scaled yet.
     """
     table = replace(table, pos_label=_label(positive, data.labels))
+    if data.coding is not None:
+        return model_parameters(table, Schema.from_json(data.coding.get("schema")))
     if table.model == "additive":  # its bins need no scaling, and its folds choose the strength
         return model_parameters(table if scale is None else replace(table, standardise=scale))
     if table.strength == "auto":
         table = replace(table, strength=LinearParameters().strength)
     scaled = "auto" if scale is None else scale
     return model_parameters(replace(table, model="linear", standardise=scaled))
+
+
+def curves_of(table: TableParameters) -> TableParameters:
+    """The parameters of curves for a table that is read in blocks; refuses a linear model."""
+    if table.model == "linear":
+        raise ParameterError(
+            "curves for a table that is read in blocks",
+            got="{option}",
+            todo="Use {option2}, or make shards of the table by auctor convert.",
+            option=(Option("model", "linear"), Option("model", "additive")),
+        )
+    return replace(table, model="additive")
+
+
+def of_codes(table: TableParameters) -> TableParameters:
+    """The parameters without those that decide the bins, for rows that are codes of such bins."""
+    return replace(table, n_bins=None, cuts=None, shape=None)
 
 
 def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
@@ -97,5 +117,7 @@ def train_shards(
     if checkpoint is not None:
         saving = checkpoint.keeping()
     with saving:
-        names = None if data.names is None else tuple(map(str, data.names))
+        # A schema has the names of the columns of its table.
+        named = data.names is not None and data.coding is None
+        names = tuple(map(str, data.names or ())) if named else None
         return train_model(params, rows, FitOptions(names=names, resume=checkpoint))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from auctor.core.errors import AuctorError, DataError
+from auctor.core.files import AnyPath
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.tables.blocks import Block
@@ -45,7 +48,35 @@ def parquet_file(source: Source, options: ReadOptions) -> ArrowFile:
         columns = None if len(names) == len(schema) else names
         yield from file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
 
-    return _table_file(source, options, schema, batches, "a Parquet file")
+    return _table_file(source.name, options, schema, batches, "a Parquet file")
+
+
+def dataset_file(folder: AnyPath, options: ReadOptions) -> ArrowFile:
+    """Open a folder of Parquet files, in the order of their names, as one table."""
+    require("pyarrow", extra="cli", to="read Parquet files")
+    from pyarrow import dataset
+
+    name = os.fspath(folder)
+    files = sorted(str(path) for path in Path(folder).rglob("*.parquet"))
+    if not files:
+        raise DataError(
+            "Parquet files, whose names end in .parquet", got=f"none in {name}", todo="Add some."
+        )
+    with _reading(name, "Parquet files of the same columns"):
+        found = dataset.dataset(files, format="parquet")
+        schema = found.schema
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        rows = options.most_rows(len(schema))
+        yield from found.to_batches(
+            columns=names,
+            batch_size=rows,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+        )
+
+    return _table_file(name, options, schema, batches, "Parquet files")
 
 
 def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
@@ -76,27 +107,27 @@ def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
             for low in range(0, batch.num_rows, rows):
                 yield batch.slice(low, rows).select(names)
 
-    return _table_file(source, options, schema, batches, "an Arrow file")
+    return _table_file(source.name, options, schema, batches, "an Arrow file")
 
 
 def _table_file(
-    source: Source,
+    name: str,
     options: ReadOptions,
     schema: Any,
     batches: Callable[[list[str]], Iterator[Any]],
     kind: str,
 ) -> ArrowFile:
     """A file with a label column; refuses names that are empty or occur twice."""
-    with _reading(source.name, kind):
-        fields = check_names(source.name, list(schema.names))
+    with _reading(name, kind):
+        fields = check_names(name, list(schema.names))
     if fields != list(schema.names):
         raise DataError(
-            f"a name for every column; got an empty name in {source.name}. Rename that column."
+            f"a name for every column; got an empty name in {name}. Rename that column."
         )
-    place = find_label(source.name, fields, options, len(fields))
+    place = find_label(name, fields, options, len(fields))
     label = None if place is None else fields[place]
-    file = ArrowFile(source.name, schema, batches, label, options, kind)
-    check_width(source.name, len(file.names), options)
+    file = ArrowFile(name, schema, batches, label, options, kind)
+    check_width(name, len(file.names), options)
     return file
 
 

@@ -106,6 +106,17 @@ class Block(NamedTuple):
         labels = None if self.labels is None else self.labels[low:high]
         return Block(self.numbers[low:high], codes, words, labels)
 
+    def take(self, index: Array) -> Block:
+        """Some rows, with the words that they use."""
+        codes, words = np.empty((index.size, self.codes.shape[1]), np.int32), []
+        for k, known in enumerate(self.words):
+            used, places = np.unique(self.codes[index, k], return_inverse=True)
+            missing = int(used.size > 0 and used[0] < 0)
+            codes[:, k] = places - missing
+            words.append([known[code] for code in used[missing:].tolist()])
+        labels = None if self.labels is None else self.labels[index]
+        return Block(self.numbers[index], codes, words, labels)
+
     @staticmethod
     def join(blocks: Sequence[Block]) -> Block:
         """One block with the rows of several."""

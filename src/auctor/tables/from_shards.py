@@ -28,6 +28,12 @@ def is_shards(part: Any) -> bool:
 def stored_chunks(path: Any, options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of the rows of all shards, in order, each checked before it is used."""
     folder = open_folder(path)
+    if folder.coding is not None:
+        raise DataError(
+            "the table, or shards of numbers",
+            got=f"codes of bins in {folder.path}",
+            todo="Pass the table itself.",
+        )
     classes = np.array(folder.labels)
     columns = _columns(folder, options.schema)
     names = folder.names if options.schema is None else options.schema.feature_names

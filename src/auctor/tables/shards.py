@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,6 +58,19 @@ def write_shards(
     shard_bytes : int
         Approximate size of a shard.
     """
+    return write_chunks(_chunks(source, reading), folder, shard_bytes)
+
+
+def write_chunks(
+    chunks: Iterator[Chunk],
+    folder: AnyPath,
+    shard_bytes: int = SHARD_BYTES,
+    coding: Callable[[], dict[str, Any]] | None = None,
+) -> WrittenShards:
+    """Write chunks of rows as a folder of shards; no folder if it fails.
+
+    Rows of bytes are codes; ``coding`` then describes their bins, once all are written.
+    """
     target = Path(folder)
     if target.exists():
         raise DataError(
@@ -67,7 +80,7 @@ def write_shards(
         raise DataError(f"an existing folder to write in; got {target.parent}. Create it.")
     try:
         with _unfinished(target) as unfinished:
-            done = _write(_chunks(source, reading), unfinished, shard_bytes)
+            done = _write(chunks, unfinished, shard_bytes, coding)
             _publish(unfinished, target)
     except OSError as error:
         if isinstance(error, AuctorError):
@@ -133,7 +146,12 @@ def _publish(unfinished: Path, target: Path) -> None:
     )
 
 
-def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenShards:
+def _write(
+    chunks: Iterator[Chunk],
+    folder: Path,
+    shard_bytes: int,
+    coding: Callable[[], dict[str, Any]] | None,
+) -> WrittenShards:
     """Write chunks, joined to shards of about ``shard_bytes``; holds one shard in memory."""
     held: list[Chunk] = []
     size = rows = width = 0
@@ -170,7 +188,8 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
     if not rows:
         raise DataError("some rows; got none. Check the source.")
     labels = tuple(codes)
-    write_manifest(folder, width, shards, sparse=sparse, names=names, labels=labels)
+    made = None if coding is None else coding()
+    write_manifest(folder, width, shards, sparse=sparse, names=names, labels=labels, coding=made)
     return WrittenShards(rows, width, len(shards), labels)
 
 

@@ -24,11 +24,14 @@ class ColumnStats:
         Count of missing values, minimum, maximum and mean of the k columns of numbers.
     words : list of dict
         Counts of the words of each column of text.
+    most_words : int, optional
+        Words of a column that are counted, at most: see `frequent`.
     """
 
     rows: int = 0
     facts: FloatArray = field(default_factory=lambda: np.empty((4, 0)))
     words: list[dict[str, int]] = field(default_factory=list)
+    most_words: int | None = None
 
     def add(self, block: Block) -> None:
         """Update the statistics with the rows of a block."""
@@ -49,6 +52,8 @@ class ColumnStats:
         for known, counts in zip(self.words, other.words, strict=True):
             for word, count in counts.items():
                 known[word] = known.get(word, 0) + count
+        if self.most_words is not None:
+            self.words = [frequent(known, self.most_words) for known in self.words]
         self.rows += other.rows
 
     def _merge(self, facts: FloatArray, rows: int) -> None:
@@ -75,3 +80,24 @@ class ColumnStats:
         """Summary of the k-th column of text."""
         missing = self.rows - sum(self.words[k].values())
         return ColumnSummary(name, "category", missing, len(self.words[k]))
+
+
+def frequent(counts: dict[str, int], most: int) -> dict[str, int]:
+    """At most so many of the counts, less that of the first word that is left out.
+
+    However counts are merged, each is too small by at most a share ``1 / (most + 1)`` of all rows,
+    and no word with a larger share is left out.
+
+    References
+    ----------
+    Misra, Gries, Finding repeated elements, 1982; Agarwal et al., Mergeable summaries, 2013.
+
+    Examples
+    --------
+    >>> frequent({"a": 5, "b": 3, "c": 1}, 2)
+    {'a': 4, 'b': 2}
+    """
+    if len(counts) <= most:
+        return counts
+    least = sorted(counts.values(), reverse=True)[most]
+    return {word: count - least for word, count in counts.items() if count > least}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -25,6 +26,7 @@ from auctor.fit.train_model import kind_for, train_model
 from auctor.linear.choose import AutoParameters
 from auctor.linear.estimators.base import check_columns
 from auctor.linear.estimators.classifier import MetricClassifier, check_has_probabilities
+from auctor.linear.estimators.table_blocks import fit_blocks
 from auctor.linear.estimators.table_curves import TableCurves
 from auctor.linear.from_model import as_estimator, unfitted
 from auctor.linear.offered import offered_if
@@ -198,7 +200,9 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow table, or array
+        X : pandas, polars or pyarrow table, array, or path
+            The path of a file with columns, or of a folder of Parquet files, is read in blocks, so
+            that it may be larger than memory; the model then has curves.
         y : str or labels
             The name of the label column in X, or a label per row.
         sample_weight : array, optional
@@ -214,9 +218,15 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         """
         params = parameters_of(TableParameters, self)
         model_parameters(params)  # raises for invalid parameters before anything is read
+        facts |= {"sample_weight": sample_weight, "groups": groups}
+        if isinstance(X, str | os.PathLike):
+            found, schema, notes = fit_blocks(params, X, y, facts)
+            if hasattr(self, "n_features_in_"):
+                del self.n_features_in_
+            self.adopt(found, schema)
+            return self._noted(notes)
         refuse_swapped(X, y)
         label = y if isinstance(y, str) else None
-        facts |= {"sample_weight": sample_weight, "groups": groups}
         aside = [name for role, name in facts.items() if isinstance(name, str) and role in ASIDE]
         facts = {k: labels_of(X, v) if isinstance(v, str) else v for k, v in facts.items()}
         reading = self._reading()
@@ -225,7 +235,7 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         frame = table_in_memory(X, reading, without=label)
         self._check_columns(X, frame, reset=True)
         labels = self._labels(X, y)
-        notes: list[Note] = []
+        notes = []
         options = replace(reading, check=frame.named)
         # Labels are only for remarks on columns that give them away, in tables with names.
         known = np.asarray(labels) if frame.named else None
@@ -245,6 +255,10 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
                 model = last.set_params(**model.get_params(deep=False))
             model.fit(*inputs, **facts)
         self.adopt(model, schema)
+        return self._noted(notes)
+
+    def _noted(self, notes: Sequence[Note]) -> Self:
+        """Keep remarks on how a table was read, and warn of some."""
         self.notes_ = [str(note.warning()) for note in notes]
         for note in notes:
             if note.warns:
