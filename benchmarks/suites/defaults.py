@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from benchmarks.sections import defaults, defaults_scale
+from benchmarks.sections import default_kinds, defaults, defaults_scale
 
 name = "defaults"
 title = "Defaults: a stranger's table in, nothing set, against tuned logistic regression and trees"
-sections = (defaults, defaults_scale)
+sections = (defaults, default_kinds, defaults_scale)
 #: Parts of the time budget.
-shares = {"defaults": 5.0, "defaults_scale": 1.0}
+shares = {"defaults": 5.0, "default_kinds": 1.0, "defaults_scale": 1.0}
 
 
 def missing() -> str | None:

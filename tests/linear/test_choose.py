@@ -44,6 +44,34 @@ def test_the_shape_of_the_effects_decides(curved, tmp_path):
     np.testing.assert_array_equal(again.candidate_scores_["linear"], scores["linear"])
 
 
+def test_auc_decides_where_the_metric_of_few_rows_cannot():
+    rng = np.random.default_rng(5)
+    n = 2000
+    rows = pd.DataFrame({"age": rng.uniform(18, 90, n), "income": rng.normal(size=n)})
+    score = -3.4 + 1.3 * np.abs(rows["age"] - 54) / 18 - 0.5 * rows["income"]
+    label = rng.random(n) < 1 / (1 + np.exp(-score))
+    model = auctor.TableClassifier("precision_at_k(10)", random_state=0).fit(rows, label)
+    scores = model.candidate_scores_
+    # By the metric alone, the linear model would do.
+    assert simplest(np.array(list(scores.values()))) == 0
+    assert model.model_kind_ != "linear"
+
+
+def test_a_kind_that_is_clearly_behind_in_auc_is_not_taken():
+    equal = np.array([[0.5, 0.7, 0.6, 0.5], [0.6, 0.6, 0.6, 0.7], [0.6, 0.5, 0.6, 0.7]])
+    behind = np.array([[0.70, 0.71, 0.70, 0.69], [0.80, 0.80, 0.81, 0.80], [0.8, 0.81, 0.8, 0.8]])
+    assert simplest(equal) == 0
+    assert simplest(equal, behind) == 1
+    # No AUC, or one fold: the metric alone.
+    assert simplest(equal, np.full_like(equal, np.nan)) == 0
+    one = np.full_like(equal, np.nan)
+    one[:, 0] = behind[:, 0]
+    assert simplest(equal, one) == 0
+    # A kind that the metric leaves out is not taken, whatever its AUC.
+    worse = np.array([[0.9, 0.9, 0.9, 0.9], [0.6, 0.6, 0.6, 0.7], [0.6, 0.5, 0.6, 0.7]])
+    assert simplest(worse, behind) == 0
+
+
 def test_a_parameter_of_one_kind_decides():
     rows = _table(True)
     assert auctor.TableClassifier(strength=0.1).fit(rows, "late").model_kind_ == "linear"

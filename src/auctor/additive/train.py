@@ -179,6 +179,17 @@ class CurveFolds:
             values[k] = np.nan if value is None else value
         return values
 
+    def fold_aucs(self, *, pairs: bool, among: IntArray) -> FloatArray:
+        """AUC of some rows of each fold of two classes; NaN where there is none."""
+        aucs = np.full(len(self.folds), np.nan)
+        if self.rows.classes.size == 2:
+            scores = self.with_offset(self.oof(pairs=pairs))[:, 0]
+            for k, fold in enumerate(self.folds):
+                test = np.intersect1d(fold.test, among)
+                if np.isfinite(scores[test]).all():
+                    aucs[k] = self.rows.select_labels(test).auc(scores[test])
+        return aucs
+
 
 def explore_additive(
     params: AdditiveParameters, rows: Rows, options: FitOptions, end: float | None = None

@@ -265,7 +265,7 @@ class TrainingRun:
                 words[-1] += f", 95 % interval {found.low:.4f} to {found.high:.4f}"
         words.append(f"Kind of model: {self.model.kind}")
         if kinds:
-            words[-1] += f", the simplest within one standard error of the best ({kinds})"
+            words[-1] += f", the simplest whose lag may be chance ({kinds})"
         return ". ".join(words) + "."
 
     def against(self, rivals: Sequence[Rival]) -> tuple[TrainedMetric, tuple[Baseline, ...]]:

@@ -264,6 +264,12 @@ class FoldScorer:
             models.append((solutions, cut))
         return models
 
+    def auc(self, number: int, model: FoldModel) -> float:
+        """AUC of a model of two classes on the held-out rows of its fold."""
+        held = self.rows.take(self.folds[number][1])
+        scores = linear_scores(held.data(self.params.n_threads), *stacked(model.solutions))
+        return held.auc(scores[:, 0])
+
     def stopped(self, path: Path) -> bool:
         """Whether a path was interrupted by the user rather than by the time limit."""
         interrupted = path.solutions[-1].status is Status.INTERRUPTED

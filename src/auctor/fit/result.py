@@ -59,7 +59,7 @@ class ModelChoice(NamedTuple):
     scores : (kinds, folds) array
         The metric on held-out rows, greater is better; NaN where it is not defined.
     chosen : int
-        Position of the simplest kind within one standard error of the best.
+        Position of the simplest kind whose lag behind the best may be chance.
     """
 
     names: tuple[str, ...]

@@ -161,6 +161,17 @@ class StrengthSearch:
         self.result = self._train()
         self._report()
 
+    def held_out_aucs(self) -> FloatArray:
+        """AUC on the held-out rows of each fold at the chosen strength; NaN where there is none.
+
+        Several classes have none, and neither has a fold that was not scored.
+        """
+        aucs = np.full(len(self.scorer.folds), np.nan)
+        if self.rows.classes.size == 2:
+            for fold, model in self.curve.table.get(self.strength, {}).items():
+                aucs[fold] = self.scorer.auc(fold, model)
+        return aucs
+
     # --- the search ---------------------------------------------------------------------------
 
     def _search(self) -> None:

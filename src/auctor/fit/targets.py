@@ -16,6 +16,7 @@ from auctor.data.preparation import Scaling, n_stored
 from auctor.fit.folds import SplitBy, whole_groups
 from auctor.fit.metric import Goal, check_count
 from auctor.metrics.grouped import group_codes
+from auctor.metrics.roc import auc
 
 #: Stored entries from which the rows of a fold are weighted, not copied: 80 MB of floats.
 MAX_COPIED_ENTRIES = 10_000_000
@@ -82,6 +83,14 @@ class Rows:
     def sign(self) -> float:
         """-1 where the positive class is the first of two, else 1: factor on its scores."""
         return sign_of(self.classes, self.positive)
+
+    def auc(self, scores: FloatArray) -> float:
+        """AUC of the scores of two classes; NaN where one of them has no row."""
+        hit = self.codes == self.positive
+        counted = hit if self.weight is None else hit[self.weight > 0.0]
+        if counted.all() or not counted.any():
+            return float("nan")
+        return auc(hit, self.sign * scores, weight=self.weight)
 
     @property
     def labels(self) -> Array:

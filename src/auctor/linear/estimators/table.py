@@ -66,8 +66,9 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         The model of the encoded columns: `MetricClassifier`, or `AdditiveClassifier` with a curve
         for each column. With "auto" a linear model, curves, and curves with pairs of columns are
         compared by the metric on the same folds, and the simplest is taken whose lag behind the
-        best is at most one standard error. A parameter that only one of the two has decides, such
-        as ``penalty`` and ``strength`` for linear models, ``monotone`` for curves.
+        best is at most one standard error, and in AUC at most two. A parameter that only one of
+        the two has decides, such as ``penalty`` and ``strength`` for linear models, ``monotone``
+        for curves.
     n_bins, monotone, shape, cuts, interactions, exclude, members
         Parameters of `AdditiveClassifier`. Columns have their names in the table, or those of the
         encoded columns ("city=Oslo").
