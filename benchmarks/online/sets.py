@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -57,7 +56,7 @@ class ThesisSet:
     def load(self) -> Arrays:
         """Rows of length one, as the thesis normalises them, and labels -1 and +1."""
         X, y = self.read()
-        return _unit_rows(X, self.centred), y
+        return unit_rows(X, self.centred), y
 
 
 def printed() -> dict[str, dict[str, tuple[float, float]]]:
@@ -74,7 +73,7 @@ def printed() -> dict[str, dict[str, tuple[float, float]]]:
     return found
 
 
-def _unit_rows(X: object, centred: bool) -> object:
+def unit_rows(X: object, centred: bool) -> object:
     if sp.issparse(X):
         if not centred:
             length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
@@ -116,11 +115,8 @@ def _classes(*parts: str, more: tuple[str, ...] = ()) -> Arrays:
 
 
 def _mnist() -> Arrays:
-    with gzip.open(datasets.stored("mnist-t10k", "t10k-images-idx3-ubyte.gz")) as stream:
-        X = np.frombuffer(stream.read(), np.uint8, offset=16).reshape(-1, 784) / 255.0
-    with gzip.open(datasets.stored("mnist-t10k", "t10k-labels-idx1-ubyte.gz")) as stream:
-        label = np.frombuffer(stream.read(), np.uint8, offset=8)
-    return X, _groups(label)
+    X, digit = datasets.mnist_test()
+    return X, _groups(digit)
 
 
 def _covtype() -> Arrays:

@@ -6,6 +6,7 @@ is not there raises `MissingDataSet` with its name; callers report it and go on.
 
 from __future__ import annotations
 
+import gzip
 import io
 import lzma
 import os
@@ -161,6 +162,14 @@ def _numbers(folder: str, stem: str) -> Arrays:
 def npz(folder: str, stem: str) -> Arrays:
     with np.load(stored(folder, f"{stem}.npz")) as content:
         return content["X"].astype(np.float64), _signs(content["y"] > 0)
+
+
+def mnist_test() -> Arrays:
+    """The 10,000 test images of MNIST between 0 and 1, and their digits."""
+    with gzip.open(stored("mnist-t10k", "t10k-images-idx3-ubyte.gz")) as stream:
+        X = np.frombuffer(stream.read(), np.uint8, offset=16).reshape(-1, 784) / 255.0
+    with gzip.open(stored("mnist-t10k", "t10k-labels-idx1-ubyte.gz")) as stream:
+        return X, np.frombuffer(stream.read(), np.uint8, offset=8).astype(np.float64)
 
 
 def _caravan() -> Arrays:

@@ -109,16 +109,16 @@ def _load(stem: str) -> tuple[object, np.ndarray]:
         from sklearn.datasets import load_digits
 
         X, digit = load_digits(return_X_y=True)
-        return _unit(_standard(X)), np.where(digit == 8, 1.0, -1.0)
+        return unit_rows(_standard(X)), np.where(digit == 8, 1.0, -1.0)
     if stem == "unit20k":
         rng = np.random.default_rng(0)
         X = rng.standard_normal((20_000, 100))
         score = X @ rng.standard_normal(100) / 10.0 + 0.5 * rng.standard_normal(20_000)
-        return _unit(X), np.where(score > np.quantile(score, 0.9), 1.0, -1.0)
+        return unit_rows(X), np.where(score > np.quantile(score, 0.9), 1.0, -1.0)
     data = datasets.load(stem)
     if stem == "breast-cancer":
-        return _unit(_standard(data.X)), data.y
-    return _unit(data.X), data.y
+        return unit_rows(_standard(data.X)), data.y
+    return unit_rows(data.X), data.y
 
 
 def _standard(X: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ def _standard(X: np.ndarray) -> np.ndarray:
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def _unit(X: object) -> object:
+def unit_rows(X: object) -> object:
     if sp.issparse(X):
         length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
         scaled = sp.csr_array(sp.diags_array(1.0 / np.where(length > 0, length, 1.0)) @ X)

@@ -43,10 +43,10 @@ SMOOTHING = {
     "C14": ("the published losses: breast-cancer and digits", ["cutting_planes"]),
     "C15": ("smoothing constant", ["smoothing"]),
     "C16": ("L-BFGS against accelerated gradient",
-            ["solvers/test_nesterov.py::test_lbfgs_needs_fewer_evaluations",
-             "solvers/test_nesterov.py::test_same_minimum_as_lbfgs"]),
+            ["lab/solvers/test_nesterov.py::test_lbfgs_needs_fewer_evaluations",
+             "lab/solvers/test_nesterov.py::test_same_minimum_as_lbfgs"]),
     "C17": ("exact objective along L-BFGS",
-            ["solvers/test_nesterov.py::test_the_exact_objective_falls_along_lbfgs"]),
+            ["lab/solvers/test_nesterov.py::test_the_exact_objective_falls_along_lbfgs"]),
     "C18": ("best strength; solvers agree on test scores", ["smoothing"]),
     "C19": ("PRBEP is an SVM with a free bias",
             ["losses/test_contingency.py::"
@@ -66,7 +66,9 @@ SMOOTHING = {
     "C24": ("a million rows", ["evaluation"]),
     "C25": ("threads and blocks of rows",
             ["losses/test_contingency.py::test_threads_give_the_same_objective",
-             "losses/test_pair_groups.py::test_threads_change_no_bit"]),
+             "losses/test_pair_groups.py::test_threads_change_no_bit",
+             "problem/test_placed.py::test_every_loss_that_splits_is_the_same_on_workers",
+             "problem/test_placed.py::test_the_same_bits_for_any_number_of_workers"]),
 }  # fmt: skip
 GHANBARI = {
     "C.1": ("gradients, Monte Carlo, orthogonality, correlated classes",
@@ -97,11 +99,13 @@ GHANBARI = {
     "C.8": ("search equals restarts and LDA",
             ["solvers/test_gaussian.py::test_the_search_is_as_good_as_many_restarts",
              "solvers/test_gaussian.py::test_equal_covariances_are_linear_discriminant_analysis"]),
-    "C.9": ("online moments", ["later part"]),
+    "C.9": ("online moments",
+            ["streaming/test_moments.py::"
+             "test_online_gaussian_auc_equals_the_closed_form_offline", "online.md: checks"]),
 }  # fmt: skip
 
 
 def run(settings: Settings) -> dict[str, object]:
     """The table, with the verdicts of the sections in the results file."""
-    notes = ["Tests are under tests/, sections in this file. The online check belongs to streams."]
+    notes = ["Tests are under tests/, sections in this file."]
     return report("metrics", {"smoothing": SMOOTHING, "Ghanbari": GHANBARI}, settings, notes)
