@@ -36,6 +36,7 @@ ROWS = 5000
 
 def steps(X: object, y: np.ndarray) -> dict[str, dict]:
     """Iterations, evaluations and values of the four methods of Tables 2.2 and 2.3."""
+    X = X if hasattr(X, "nnz") else datasets.as_csr(X)
     problem = Problem(Logistic(), L1(STRENGTH), as_data(X, y, n_threads=1), fit_intercept=False)
     unit = steepest(problem, problem.evaluate(np.zeros(problem.n_params)))
 

@@ -20,7 +20,7 @@ from benchmarks.problems import datasets
 from benchmarks.sections import online_tables
 
 #: Most rows of a set of outliers, and folds (the thesis has 25).
-MOST_ROWS, FOLDS = 6000, 5
+MOST_ROWS, FOLDS = 3000, 5
 OUTLIERS = (
     "campaign", "cardio", "internetads", "letter", "optdigits", "pageblocks", "pendigits",
     "satellite", "satimage-2", "shuttle", "skin", "vowels", "waveform", "wilt",

@@ -16,7 +16,10 @@ RESULTS = ROOT / "benchmarks" / "results"
 #: Pages with such tables.
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("index.md", "measured.md", "which.md", "choose.md")),
+    *(
+        ROOT / "docs" / name
+        for name in ("index.md", "measured.md", "which.md", "choose.md", "record.md")
+    ),
 ]
 
 
@@ -351,6 +354,35 @@ def _titled(suite: str, section: str, title: str) -> str:
     return _table(head, rows)
 
 
+def record_counts() -> str:
+    """What became of the tables and figures of each document."""
+    verdicts = ["reproduced", "better", "partly reproduced", "not reproduced", "not run"]
+    rows = []
+    for section in read_suites()["papers"].sections.values():
+        found = [row[4] for row in _record(section)]
+        counts = [str(found.count(verdict)) for verdict in verdicts]
+        rest = len(found) - sum(map(int, counts))
+        rows.append([section.title, str(len(found)), *counts, str(rest)])
+    return _table(["document", "tables and figures", *verdicts, "nothing to run"], rows)
+
+
+def record_missed() -> str:
+    """Every table and figure that we could not reproduce, or only in part, and why."""
+    rows = [
+        [section.title.partition(",")[0], _escape(row[0]), row[4], _escape(row[3]), _escape(row[5])]
+        for section in read_suites()["papers"].sections.values()
+        for row in _record(section)
+        if row[4] in ("partly reproduced", "not reproduced")
+    ]
+    return _table(["document", "table or figure", "verdict", "ours", "protocol, reason"], rows)
+
+
+def _record(section: Section) -> list[list[str]]:
+    """The rows of the table that lists all tables and figures of a document."""
+    block = section.body.partition("**Every table and figure**\n\n")[2].partition("\n\n")[0]
+    return [_cells(line) for line in block.splitlines()[2:]]
+
+
 def metrics() -> str:
     """The metrics with their surrogates and thresholds."""
     head, *rows = metric_tables.metrics()
@@ -373,6 +405,8 @@ _MEASURED = (
     which_f1,
     which_cost,
     which_auc,
+    record_counts,
+    record_missed,
 )
 _ALL = (*_MEASURED, metrics, metric_guide)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in _ALL}

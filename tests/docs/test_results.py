@@ -9,7 +9,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/index.md", "docs/measured.md", "docs/which.md", "docs/choose.md"]
+    "page",
+    [
+        "README.md",
+        *(f"docs/{name}.md" for name in ("index", "measured", "which", "choose", "record")),
+    ],
 )
 def test_tables_are_up_to_date(page):
     import result_pages
@@ -40,6 +44,8 @@ def test_no_page_is_forgotten():
         "which_f1",
         "which_cost",
         "which_auc",
+        "record_counts",
+        "record_missed",
     ],
 )
 def test_tables_hold_measured_numbers_only(table):
