@@ -92,10 +92,11 @@ def run(settings: Settings) -> dict[str, object]:
                 some = found.setdefault(method, {}).setdefault(label, [])
                 some.append(_best(make, rows, seed))
     torch.set_num_threads(threads)
-    return _report(found)
+    return summary(found)
 
 
-def _report(found: dict[str, dict[str, list[list[float]]]]) -> dict[str, object]:
+def summary(found: dict[str, dict[str, list[list[float]]]]) -> dict[str, object]:
+    """Absolute values of BCE, and paired differences to it, by set and metric."""
     tables, bars = [], []
     base = found["BCE"]
     for k, metric in enumerate(MEASURES):

@@ -176,6 +176,19 @@ def test_what_cannot_be_used_is_refused():
         OnDevice(torch.zeros(5), target)
 
 
+def test_a_full_device_says_how_many_rows_fit(monkeypatch):
+    X, y = rows(1000, 10)
+
+    def full(*_):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("auctor.gpu.data.DenseStore", full)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (90_000, 10**6))
+    # 80 bytes of entries and 100 of scores a row.
+    with pytest.raises(DataError, match="room for 1,000 rows on cpu; got room for about 500"):
+        OnDevice(X, Target(y), device="cpu")
+
+
 # --- the estimator ------------------------------------------------------------------------------
 
 

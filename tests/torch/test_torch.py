@@ -260,6 +260,19 @@ def test_autocast_computes_in_float32():
         assert at.AUCLoss()(scores.bfloat16(), y).dtype == torch.float32
 
 
+def test_a_gradient_scaler_skips_a_step_with_infinite_scores():
+    net = torch.nn.Linear(3, 1)
+    before, scaler = net.weight.detach().clone(), torch.amp.GradScaler("cpu")
+    optimiser = torch.optim.SGD(net.parameters(), 0.1)
+    for factor, moves in ((float("inf"), False), (1.0, True)):
+        optimiser.zero_grad()
+        scores = net(factor * torch.eye(3).repeat(4, 1)).squeeze(-1)
+        scaler.scale(at.AUCLoss()(scores, torch.arange(12) % 2)).backward()
+        scaler.step(optimiser)
+        scaler.update()
+        assert bool((net.weight != before).any()) == moves
+
+
 # --- several processes --------------------------------------------------------------------------
 
 PROCESS = """
