@@ -4,6 +4,8 @@ from auctor.lab import least_squares as least_squares
 from auctor.lab import maps as maps
 from auctor.lab import moments as moments
 from auctor.lab import qp as qp
+from auctor.lab import regret as regret
 from auctor.lab import solvers as solvers
+from auctor.lab import trees as trees
 
 __all__: list[str]

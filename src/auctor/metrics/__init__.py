@@ -4,6 +4,7 @@ Every function takes labels (two values, the greater one positive), then scores 
 optional row ``weight``. Equal scores are ties, never broken by position.
 """
 
+from auctor.metrics import agreement as agreement
 from auctor.metrics.calibration import calibration_error
 from auctor.metrics.capacity import top_rows
 from auctor.metrics.costs import bayes_threshold, savings

@@ -16,12 +16,15 @@ HIERARCHICAL = ("HierarchicalMultiLabel", "TopDownClassifier")
 KERNEL = ("KernelClassifier", "KernelRegressor")
 #: Forecasters of load.
 FORECAST = ("LoadForecaster",)
+#: Trees of the lab.
+TREES = ("AucTreeClassifier",)
 #: The module of every class that can be saved, by its name.
 CLASSES = {
     **dict.fromkeys(kinds(), "auctor"),
     **dict.fromkeys(KERNEL, "auctor.kernel"),
     **dict.fromkeys(HIERARCHICAL, "auctor.hierarchy"),
     **dict.fromkeys(FORECAST, "auctor.forecast"),
+    **dict.fromkeys(TREES, "auctor.lab.trees"),
     **{path.rpartition(".")[2]: path.rpartition(".")[0] for path in LEARNER_PATHS.values()},
 }
 

@@ -20,12 +20,13 @@ from auctor.fit.result import FitResult
 from auctor.fit.train_model import kinds
 from auctor.linear.table_parameters import TableParameters
 from auctor.saved import models, pipelines
-from auctor.saved.classes import CLASSES, FORECAST, HIERARCHICAL, KERNEL, class_of
+from auctor.saved.classes import CLASSES, FORECAST, HIERARCHICAL, KERNEL, TREES, class_of
 from auctor.saved.forecast import SavedForecaster
 from auctor.saved.hierarchical import SavedHierarchy
 from auctor.saved.kernel import SavedKernel
 from auctor.saved.learners import SavedLearner
 from auctor.saved.pipelines import SavedStep
+from auctor.saved.trees import SavedTree
 from auctor.saved.values import CODEC, need
 from auctor.saved.whole import SavedEstimator
 from auctor.tables.schema import Schema
@@ -92,9 +93,10 @@ def save(
     model : classifier, regressor, learner or pipeline
         MetricClassifier, MetricClassifierCV, LinearRegressor, AdditiveClassifier,
         AdditiveRegressor, TableClassifier, KernelClassifier, KernelRegressor, TopDownClassifier,
-        HierarchicalMultiLabel, LoadForecaster, a learner of auctor.streaming, or a pipeline that
-        ends in one of the first three. Parameters must be plain values, arrays or losses, penalties
-        and solvers of auctor. The other steps of a pipeline may be StandardScaler, MinMaxScaler,
+        HierarchicalMultiLabel, LoadForecaster, AucTreeClassifier of auctor.lab, a learner of
+        auctor.streaming, or a pipeline that ends in one of the first three. Parameters must be
+        plain values, arrays or losses, penalties and solvers of auctor. The other steps of a
+        pipeline may be StandardScaler, MinMaxScaler,
         MaxAbsScaler, SimpleImputer and OneHotEncoder of scikit-learn, and "passthrough".
     path : path
         Usually ending in ``.auctor``.
@@ -276,7 +278,8 @@ class Content:
                 f"{name}. Pass one of these."
             )
         if not any(
-            hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_", "history_")
+            hasattr(model, fitted)
+            for fitted in ("coef_", "models_", "dual_coef_", "history_", "tree_")
         ):
             raise ParameterError(f"a fitted model; got {name} that is not fitted. Call fit first.")
         if name in kinds():
@@ -285,6 +288,7 @@ class Content:
             return cls(model=models.stored(as_result(model)))
         saved: dict[str, Any] = dict.fromkeys(HIERARCHICAL, SavedHierarchy)
         saved |= dict.fromkeys(KERNEL, SavedKernel) | dict.fromkeys(FORECAST, SavedForecaster)
+        saved |= dict.fromkeys(TREES, SavedTree)
         return cls(model=saved.get(name, SavedLearner).of(model))
 
     @classmethod

@@ -127,7 +127,7 @@ def forecast_parts() -> dict[str, type[Any]]:
 @cache
 def model_parts() -> dict[str, type[Any]]:
     """All other classes, by room and name."""
-    from auctor.saved import forecast, hierarchical, kernel, learners, pipelines, store
+    from auctor.saved import forecast, hierarchical, kernel, learners, pipelines, store, trees
 
     own = (
         forecast.SavedForecaster,
@@ -137,6 +137,7 @@ def model_parts() -> dict[str, type[Any]]:
         learners.SavedLearner,
         pipelines.SavedStep,
         store.Content,
+        trees.SavedTree,
     )
     kinds = (*MODELS, *own)
     return {f"{kind.__module__.split('.')[1]}.{kind.__name__}": kind for kind in kinds}

@@ -1,0 +1,1 @@
+"""Estimators of the lab with scikit-learn's API."""

@@ -1,0 +1,5 @@
+"""Decision trees whose splits are chosen by the AUC."""
+
+from auctor.core.lazy import names_on_first_use
+
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)
