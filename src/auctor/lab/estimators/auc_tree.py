@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.checks import check_choice, check_int, check_real, named_parameters
 from auctor.core.errors import DataError, speaks
-from auctor.core.named import named_parameters
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data import as_matrix
 from auctor.data.coerce import refuse_swapped
