@@ -189,17 +189,18 @@ def test_greedy_set_is_safeguarded():
     kind = np.full(1000, kernels.PINNED, dtype=np.uint8)
     kind[:400] = kernels.GROWING
     steepest = np.linspace(1.0, 2.0, 1000)
+    others = np.zeros(1000), np.ones(1000)  # weights and l1, which this rule does not use
     few = Survey(steepest, kind.copy())
-    assert greedy_set(few)[1] is False  # nothing shrinks: take all
+    assert greedy_set(few, *others)[1] is False  # nothing shrinks: take all
     kind[400 : 400 + FEW] = kernels.SHRINKING
-    index, partial = greedy_set(Survey(steepest, kind))
+    index, partial = greedy_set(Survey(steepest, kind), *others)
     assert partial
     assert index.size == SHARE * 400 + FEW  # the floor on the share
     assert set(range(400, 400 + FEW)) < set(index.tolist())
     assert 399 in index
     assert 0 not in index  # the least violated
     kind[410:700] = kernels.SHRINKING
-    assert greedy_set(Survey(steepest, kind))[0].size == 700
+    assert greedy_set(Survey(steepest, kind), *others)[0].size == 700
 
 
 def test_a_full_iteration_comes_at_least_every_sixth(classification):

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from auctor.kernels.descent.lowrank import classify
 from auctor.lab.solvers import (
     AcceleratedProximalQuasiNewton,
     InteriorPoint,
@@ -17,6 +18,8 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, ElasticNet
 from auctor.problem import Problem
 from auctor.solvers import Fista, Lhac, ProximalQuasiNewton
+from auctor.solvers.sparse.lhac import ACTIVE_SETS
+from auctor.solvers.sparse.models.lowrank import Survey
 
 
 @pytest.mark.parametrize("loss", [PairwiseHinge(0.5), PairwiseSquare()], ids=["hinge", "square"])
@@ -27,12 +30,46 @@ def test_pair_losses_with_every_active_set_and_budget(classification, loss, rati
     problem = Problem(loss, penalty, data)
     wanted = minimise(problem, Fista(), tol=1e-10, max_iter=20_000, on_failure="ignore")
     assert 0 < np.count_nonzero(wanted.coef) < 50
-    for active_set in ("greedy", "standard"):
+    for active_set in ACTIVE_SETS:
         for inner, rate in (("linear", 0.2), ("log", 1.0), ("constant", 3.0)):
             solver = Lhac(active_set=active_set, inner=inner, inner_rate=rate)
             found = minimise(problem, solver, tol=1e-9, max_iter=2000, rng=0)
             assert found.value == pytest.approx(wanted.value, rel=1e-8)
             np.testing.assert_array_equal(found.coef != 0.0, wanted.coef != 0.0)
+
+
+def test_active_sets_as_published():
+    """The sets Z1, Z2, Z3 of Tang, section 5.4, and the seven choices of Table 5.3 from them."""
+    rng = np.random.default_rng(0)
+    w = np.where(rng.random(2000) < 0.2, rng.normal(size=2000), 0.0)
+    gradient, l1 = 1.2 * rng.normal(size=2000), rng.uniform(0.5, 1.5, 2000)
+    excess = np.abs(gradient) - l1
+    moved = w != 0.0
+    violated = ~moved & (excess > 0.0)  # Z3
+    steepest, kind = np.empty(2000), np.empty(2000, dtype=np.uint8)
+    bounds = np.full(2000, np.inf)
+    classify(w, gradient, l1, np.zeros(2000), -bounds, bounds, steepest, kind)
+    seen = Survey(steepest, kind)
+
+    def chosen(name):
+        index, left_out = ACTIVE_SETS[name](seen, w, l1)
+        assert left_out == (index.size < (moved | violated).sum())
+        return index
+
+    def clear(share):
+        return np.flatnonzero(moved | (violated & (excess > share * l1)))
+
+    everything, falling = np.flatnonzero(moved | violated), -np.abs(steepest)
+    np.testing.assert_array_equal(chosen("standard"), everything)
+    wanted = everything[np.argsort(falling[everything], kind="stable")]
+    np.testing.assert_array_equal(chosen("sorted"), wanted)
+    assert violated.sum() >= 100
+    np.testing.assert_array_equal(chosen("largest"), wanted[: moved.sum()])
+    np.testing.assert_array_equal(chosen("clear"), clear(0.01))
+    np.testing.assert_array_equal(chosen("coarse"), clear(0.5))
+    assert clear(0.5).size < clear(0.01).size < everything.size
+    np.testing.assert_array_equal(np.sort(chosen("clear_sorted")), clear(0.01))
+    assert (np.diff(falling[chosen("clear_sorted")]) >= 0.0).all()
 
 
 def test_the_inner_method_leaves_resting_coordinates_out(classification):

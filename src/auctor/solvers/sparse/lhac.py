@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from functools import cached_property, partial
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -52,6 +52,12 @@ SCALE_DECREASE = 0.8
 LEAST_SCALE = 1.0 / 30.0
 #: Relative decrease below which a step does not count as accepted at the first trial.
 CLEAR_DECREASE = 1e-11
+#: Zeros that violate, below which "largest" leaves none out, as in the author's code.
+MANY_ZEROS = 100
+
+#: From the survey of a point, its weights and the l1 strengths: the free coordinates, and whether
+#: the rule left out some that may move.
+ActiveSet: TypeAlias = Callable[[Survey, FloatArray, FloatArray], tuple[Array, bool]]
 
 
 @dataclass(frozen=True)
@@ -112,10 +118,14 @@ class Lhac:
         Number of pairs in memory.
     rho : float in (0, 1]
         Least share of the predicted decrease; small values accept long steps.
-    active_set : {"greedy", "standard"}
+    active_set : str
         "standard" takes every coordinate that is not optimal at a kink or bound. "greedy", while
         many more coordinates grow than shrink, takes the shrinking ones and the growing ones with
-        the largest subgradient, at least half of them, and all of them every sixth iteration.
+        the largest subgradient, at least half of them. The others of Tang's Table 5.3 are for
+        comparisons: "sorted" takes all by falling violation (which ``order="cyclic"`` follows),
+        "largest" the largest violations, as many as coordinates are not zero, and "clear",
+        "clear_sorted" and "coarse" leave out zeros that violate by less than 0.01, 0.01 and 0.5 of
+        their l1 strength. Sets that leave some out take all of them every sixth iteration.
     inner : {"linear", "log", "constant"}
         Passes at iteration k: ``1 + rate k``, ``1 + rate log k``, or ``rate``.
     inner_rate : float > 0
@@ -228,20 +238,24 @@ class Lhac:
 
     def _free_set(self, state: LhacState) -> tuple[Array, bool]:
         """Coordinates that may move, and whether the greedy rule left some out."""
+        w = state.point.w[: state.spec.l1.shape[0]]
         seen = survey(state.point, state.spec)
-        return standard_set(seen) if state.streak >= STREAK else self._rule(seen)
+        free, left_out = self._rule(seen, w, state.spec.l1)
+        if left_out and (state.streak >= STREAK or not free.size):
+            return standard_set(seen, w, state.spec.l1)
+        return free, left_out
 
     @cached_property
-    def _rule(self) -> Callable[[Survey], tuple[Array, bool]]:
+    def _rule(self) -> ActiveSet:
         return ACTIVE_SETS[self.active_set]
 
 
-def standard_set(seen: Survey) -> tuple[Array, bool]:
+def standard_set(seen: Survey, w: FloatArray, l1: FloatArray) -> tuple[Array, bool]:
     """Every coordinate that is not optimal at a kink or bound; none is left out."""
     return seen.movable(), False
 
 
-def greedy_set(seen: Survey) -> tuple[Array, bool]:
+def greedy_set(seen: Survey, w: FloatArray, l1: FloatArray) -> tuple[Array, bool]:
     """Shrinking coordinates and the growing ones with the largest subgradients.
 
     All coordinates if that would leave out few, or if few coordinates shrink.
@@ -259,8 +273,42 @@ def greedy_set(seen: Survey) -> tuple[Array, bool]:
     return np.flatnonzero(chosen), True
 
 
-#: Rule for the coordinates that may move, by the name that users type.
-ACTIVE_SETS: dict[str, Callable[[Survey], tuple[Array, bool]]] = {
+def by_violation(seen: Survey, index: Array) -> Array:
+    """The coordinates by falling violation."""
+    order: Array = index[np.argsort(-np.abs(seen.steepest[index]), kind="stable")]
+    return order
+
+
+def sorted_set(seen: Survey, w: FloatArray, l1: FloatArray) -> tuple[Array, bool]:
+    """All coordinates that may move, by falling violation."""
+    return by_violation(seen, seen.movable()), False
+
+
+def largest_set(seen: Survey, w: FloatArray, l1: FloatArray) -> tuple[Array, bool]:
+    """The largest violations, as many as coordinates are not zero; all if few zeros violate."""
+    free = by_violation(seen, seen.movable())
+    count = int(np.count_nonzero(w[free]))
+    return (free[:count], True) if free.size - count >= MANY_ZEROS else (free, False)
+
+
+def clear_set(
+    seen: Survey, w: FloatArray, l1: FloatArray, *, share: float = 0.01, ordered: bool = False
+) -> tuple[Array, bool]:
+    """All but the zeros whose gradient exceeds the l1 strength by less than a share of it."""
+    movable = seen.movable()
+    kept = (w[movable] != 0.0) | (np.abs(seen.steepest[movable]) > share * l1[movable])
+    free = movable[kept]
+    return by_violation(seen, free) if ordered else free, free.size < movable.size
+
+
+#: Rule for the coordinates that may move, by the name that users type; in Tang's table GRDY-AD,
+#: STD, GRDY, GRDY-CTZ, STD-EP, GRDY-EP and STD-EPA.
+ACTIVE_SETS: dict[str, ActiveSet] = {
     "greedy": greedy_set,
     "standard": standard_set,
+    "sorted": sorted_set,
+    "largest": largest_set,
+    "clear": clear_set,
+    "clear_sorted": partial(clear_set, ordered=True),
+    "coarse": partial(clear_set, share=0.5),
 }
