@@ -121,9 +121,10 @@ def _penalties() -> list[ListedPart]:
     """Penalties with a name, then those that are passed as objects."""
     from auctor import penalties
     from auctor.fit.registry import PENALTIES
+    from auctor.lab import penalties as others
 
     named = {name: type(make(1.0, None)) for name, make in PENALTIES.items()}
-    return _named(named) + _objects(penalties, "prox", named)
+    return _named(named) + _objects(penalties, "prox", named) + _objects(others, "prox", {})
 
 
 def _solvers() -> list[ListedPart]:

@@ -3,6 +3,7 @@ from auctor.lab import learners as learners
 from auctor.lab import least_squares as least_squares
 from auctor.lab import maps as maps
 from auctor.lab import moments as moments
+from auctor.lab import penalties as penalties
 from auctor.lab import qp as qp
 from auctor.lab import regret as regret
 from auctor.lab import solvers as solvers

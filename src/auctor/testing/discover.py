@@ -12,6 +12,7 @@ from typing import Any
 import auctor.data
 import auctor.kernel
 import auctor.lab.maps
+import auctor.lab.penalties
 import auctor.losses
 import auctor.penalties
 import auctor.solvers
@@ -54,9 +55,10 @@ def losses(package: ModuleType = auctor.losses) -> list[type[Any]]:
     return public_classes(package, "value_grad", "check_target")
 
 
-def penalties(package: ModuleType = auctor.penalties) -> list[type[Any]]:
-    """All penalties."""
-    return public_classes(package, "value", "prox", "violation")
+def penalties(*packages: ModuleType) -> list[type[Any]]:
+    """All penalties of some packages, by default of those that have any."""
+    rooms = packages or (auctor.penalties, auctor.lab.penalties)
+    return [kind for room in rooms for kind in public_classes(room, "value", "prox", "violation")]
 
 
 def solvers(package: ModuleType = auctor.solvers) -> list[type[Any]]:
