@@ -70,7 +70,6 @@ class AdditiveParameters(CurveParameters, ClassifierParameters):
     kind: ClassVar[str] = "auctor.additive.kinds.CLASSIFIER"
     penalty: Any = "fused"
     threshold_cv: None = field(default=None, init=False)
-    device: None = field(default=None, init=False)
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)
     standardise: bool = field(default=False, init=False)

@@ -74,7 +74,6 @@ class ClassifierParameters(LinearParameters):
     prior: float | None = None
     average: str = "macro"
     pos_label: Any = None
-    device: str | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -84,7 +83,6 @@ class SearchParameters(ClassifierParameters):
     estimator_name: ClassVar[str] = "MetricClassifierCV"
     kind: ClassVar[str] = "auctor.fit.train_model.LINEAR_SEARCH"
     strength: float = field(default=1.0, init=False)
-    device: None = field(default=None, init=False)
     strengths: Any = None
     n_strengths: int | None = None
     ratio: float | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ _READING = Option("reading", bare=True)
 class TableParameters(ClassifierParameters):
     """Parameters of `TableClassifier`."""
 
-    device: None = field(default=None, init=False)
     model: str = "auto"
     n_bins: int | None = None
     monotone: Any = None
