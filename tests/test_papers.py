@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from benchmarks.papers import cameron, ghanbari, natole, record, tang, zhang
 from benchmarks.run import RESULTS, Settings
+from benchmarks.sections import dfo_wells
 
 from auctor import metrics
+from auctor.core.types import Target
+from auctor.losses import Huber, Quantile
 
 TESTS = Path(__file__).parent
 FOLDER = Path(record.__file__).parent
@@ -94,6 +97,31 @@ def test_the_written_record_has_a_verdict_for_all():
         for row in section["tables"][0]["rows"]:
             assert row[4] in record.VERDICTS, (name, row[0])
             assert row[4] != record.OPEN, (name, row[0])
+
+
+def test_huber_and_the_quantile_loss_are_not_those_of_natole():
+    """Table 1.1 prints ``|r| - 1``, which jumps at 1, and the loss of the other quantile."""
+    zero = Target(np.zeros(1))
+    below, above = (Huber().value(np.array([r]), zero) for r in (1.0 - 1e-9, 1.0 + 1e-9))
+    assert above == pytest.approx(below, abs=1e-8)
+    assert above != pytest.approx(1.0 - 1.0, abs=0.1)
+    y = np.random.default_rng(0).normal(size=2001)
+    for tau in (0.1, 0.7):
+        grid = np.quantile(y, np.arange(0.05, 1.0, 0.05))
+        ours = [Quantile(tau).value(np.full(y.size, q), Target(y)) for q in grid]
+        printed = [np.maximum(tau * (q - y), (tau - 1.0) * (q - y)).mean() for q in grid]
+        assert grid[np.argmin(ours)] == pytest.approx(np.quantile(y, tau), abs=0.1)
+        assert grid[np.argmin(printed)] == pytest.approx(np.quantile(y, 1.0 - tau), abs=0.1)
+
+
+def test_the_runs_of_ghanbari_do_not_start_at_zero():
+    """Tables 3.1 to 3.3 print 15.7057, 2.3631 and 3.1175 for the first evaluation."""
+    far = {}
+    for name, (function, box, best, *_) in dfo_wells.WELLS.items():
+        far[name] = function(np.zeros(len(box))) - best
+    assert far["Branin"] == pytest.approx(55.2042, abs=1e-3)
+    assert far["Camelback"] == pytest.approx(1.0316, abs=1e-3)
+    assert far["Hartmann-6"] == pytest.approx(3.3173, abs=1e-3)
 
 
 def test_the_ten_scores_of_natole():

@@ -32,6 +32,8 @@ MOST_ROWS, EVALUATIONS = 3000, 50
 #: Expected error of the best linear rule on the artificial sets (check C.6).
 BEST_ERROR = 0.007
 ROWS = 5000
+#: Steps of descent at which Figures 4.1 and 4.2 are read.
+AT_STEPS = (0, 1, 3, 10, 30, 100, 249)
 
 
 def steps(X: object, y: np.ndarray) -> dict[str, dict]:
@@ -72,7 +74,7 @@ def artificial(d: int, share: float, outliers: float, seed: int) -> dict[str, di
     """Test accuracy, AUC and CPU seconds on two Gaussian classes with random moments."""
     rng = np.random.default_rng(seed)
     mixes = rng.standard_normal((2, d, d))
-    covariances = np.einsum("kij,klj->kil", mixes, mixes) / d + 0.1 * np.eye(d)
+    covariances = mixes @ mixes.transpose(0, 2, 1) / d + 0.1 * np.eye(d)
     means = _spread(rng.standard_normal((2, d)), covariances, share)
     y = np.where(rng.random(ROWS) < share, 1.0, -1.0)
     roots = np.linalg.cholesky(covariances)
@@ -216,6 +218,36 @@ def projections(X: np.ndarray, y: np.ndarray, count: int = 200) -> dict[str, flo
         S = Z[rows] @ W
         made[f"{label} skewness"] = float(np.median(np.abs(skew(S))))
         made[f"{label} kurtosis"] = float(np.median(np.abs(kurtosis(S))))
+    return made
+
+
+def progress(X: np.ndarray, y: np.ndarray) -> dict[str, dict]:
+    """Test accuracy and AUC of the thesis's descent on four objectives, after so many steps."""
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[: len(y) * 4 // 5], order[len(y) * 4 // 5 :]
+    scaler = StandardScaler().fit(X[train])
+    A, B = (np.ascontiguousarray(scaler.transform(X[rows])) for rows in (train, test))
+    ridge, made = L2(1.0 / len(train)), {}
+    unit = A[y[train] > 0].mean(axis=0) - A[y[train] < 0].mean(axis=0)
+    unit /= np.linalg.norm(unit)
+    for label, loss, penalty in (
+        ("F_error", ExpectedError(), NoPenalty()), ("F_log", Logistic(), ridge),
+        ("F_AUC", ExpectedAuc(), NoPenalty()), ("F_hinge", PairwiseHinge(1e-3), ridge),
+    ):  # fmt: skip
+        problem = Problem(loss, penalty, as_data(A, y[train], n_threads=1))
+        seen: list[dict[str, float]] = []
+
+        def look(step: object, problem: Problem = problem, seen: list = seen) -> None:
+            w = np.asarray(step.w)
+            seen.append(judge(B @ w[: B.shape[1]] + problem.intercept(w), y[test]))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            minimise(problem, GradientDescent(), w0=problem.join(unit, 0.0), tol=1e-7,
+                     max_iter=max(AT_STEPS), on_step=look, on_failure="ignore")  # fmt: skip
+        made[label] = {
+            key: [seen[min(k, len(seen) - 1)][key] for k in AT_STEPS] for key in seen[0]
+        } | {"steps": len(seen) - 1}
     return made
 
 
