@@ -86,14 +86,14 @@ def summary(made: dict, notes: list[str] | None = None) -> dict[str, object]:
         _costs,
         artificial_tables,
         real_tables,
+        _progress,
         _shapes,
     ):
         found, more = part(facts.numbers, made)
         outcomes |= found
         tables += more
-    made_report = report(facts, outcomes, tables, made, [*(notes or []), *NOTES])
-    bars = check_c6(made)
-    return made_report | {"bars": [*made_report["bars"], *bars]}
+    found = report(facts, outcomes, tables, made, [*(notes or []), *NOTES])
+    return found | {"bars": [*found["bars"], *check_c6(made)]}
 
 
 NOTES = (

@@ -82,14 +82,17 @@ TANG = {
              "test_sublinear_rate_without_strong_convexity",
              "kernels/test_lowrank.py::test_random_coordinate_descent_contracts_as_promised"]),
     "A28": ("load forecasting", ["forecast.md: forecast_thesis"]),
-    "theorem 5": ("errors that can be summed: the bound at every iteration",
-                  ["solvers/test_theory.py::"
-                   "test_errors_that_can_be_summed_enter_the_bound_as_their_sum"]),
-    "theorems 16, 17": ("inner steps until an accuracy",
-                        ["solvers/test_theory.py::test_inner_steps_until_an_accuracy"]),
-    "lemma 19": ("enough random coordinate steps fail as rarely as promised",
-                 ["kernels/test_lowrank.py::"
-                  "test_enough_random_steps_fail_as_rarely_as_promised"]),
+    "theorem 5": ("errors that can be summed, matrices that change",
+                  ["solvers/test_theory_tang.py::"
+                   "test_the_bound_with_the_change_of_the_matrices"]),
+    "theorem 16": ("inner steps of an accelerated method until an accuracy",
+                   ["solvers/test_theory_tang.py::"
+                    "test_inner_steps_with_accelerated_gradient"]),
+    "theorem 17": ("inner steps of a linear method until an accuracy",
+                   ["solvers/test_theory_tang.py::test_inner_steps_with_a_linear_rate"]),
+    "lemma 19": ("random coordinate steps fail as rarely as promised",
+                 ["solvers/test_theory_tang.py::"
+                  "test_probability_of_random_coordinate_descent"]),
     "lemma 21": ("freezing optimal zeros is the full model with another diagonal",
                  ["solvers/test_theory.py::test_unmoved_coordinates_may_be_frozen"]),
     "E18": ("the greedy set does not trap itself",

@@ -170,21 +170,6 @@ def test_random_coordinate_descent_contracts_as_promised():
         assert mean <= (1.0 - low / (4.0 * high * n)) ** (passes * n) * start
 
 
-def test_enough_random_steps_fail_as_rarely_as_promised():
-    """Tang lemma 19: n (1 + M/m) log((Q_0 - Q*) / (f p)) steps err by f with probability p."""
-    model, n, chance = Model(12, 4), 12, 0.05
-    best = model.value(model.run(passes=5000, tiny=1e-30)[0])
-    low, high = np.linalg.eigvalsh(model.H)[[0, -1]]
-    start = model.value(model.w) - best
-    for error in (1e-1 * start, 1e-4 * start):
-        steps = n * (1.0 + high / low) * np.log(start / (error * chance))
-        runs = [
-            model.run(order=lowrank.IID, passes=int(np.ceil(steps / n)), state=seed(s + 1))[0]
-            for s in range(100)
-        ]
-        assert np.mean([model.value(u) - best > error for u in runs]) <= chance
-
-
 def test_classify():
     w = np.array([0.0, 0.0, 1.0, 1.0, -1.0, 0.5, 0.5, 0.0])
     gradient = np.array([0.5, -2.0, 0.3, -2.0, 0.3, 0.2, -0.2, 0.7])

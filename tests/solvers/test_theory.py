@@ -112,53 +112,6 @@ def theorem_15(low, high, radius, slope, rho, a):
     return best
 
 
-def test_errors_that_can_be_summed_enter_the_bound_as_their_sum(quadratic):
-    """Tang theorem 5 at every iteration; matrices are multiples of the identity, so M_H is 0."""
-    rho, count = 0.5, 40
-    case = quadratic(FLAT, l1=1e-3)
-    first = case.excess(case.problem.evaluate(np.zeros(case.w.size)))
-    for size in (0.0, 0.03, 0.3):
-        errors = np.array([(size / k**2) ** 2 for k in range(1, count + 1)])
-        steps = list(sloppy_run(case, errors, matrix_of(case, "identity"), rho=rho))
-        top = np.array([np.linalg.eigvalsh(H)[-1] for _, _, H, _ in steps])
-        radius = max(np.linalg.norm(old.w - case.w) for old, *_ in steps)
-        start = 0.5 * float(case.w @ case.w) + (1.0 - rho) * first / (rho * top.min())
-        spent = np.cumsum(errors / top + radius * np.sqrt(2.0 * errors / top))
-        bound = (start + spent) / np.cumsum(1.0 / top)
-        gaps = np.array([case.excess(new) for _, new, _, _ in steps])
-        assert (gaps <= bound + 1e-14).all()
-        assert bound[-1] <= 0.2 * bound[0]  # the bound says something
-
-
-@pytest.mark.parametrize("inner", ["sublinear", "linear"])
-def test_inner_steps_until_an_accuracy(quadratic, inner):
-    """Tang theorems 16 and 17: l(k) = alpha k + beta, and l(k) = 2 log k / log(1/delta)."""
-    rho, alpha, beta, delta, a = 0.5, 0.2, 1.0, 0.7, 0.5
-    case = quadratic(FLAT, l1=1e-3)
-    slope, k = 1e-3 * math.sqrt(FLAT.size), np.arange(1, 61)
-    if inner == "sublinear":  # errors of an inner method that falls like 1 / l^2
-        lengths = alpha * (k - 1) + beta
-        errors = np.minimum((a / lengths) ** 2, (a / k) ** 2)
-    else:  # of one that contracts by delta in a step
-        lengths = 2.0 * np.log(k) / math.log(1.0 / delta)
-        errors = a * a * delta**lengths
-        np.testing.assert_allclose(errors, (a / k) ** 2)
-    steps = list(sloppy_run(case, errors, matrix_of(case, "identity"), rho=rho))
-    eigen = np.array([np.linalg.eigvalsh(H)[[0, -1]] for _, _, H, _ in steps])
-    radius = max(np.linalg.norm(old.w - case.w) for old, *_ in steps)
-    constant = theorem_15(eigen[:, 0].min(), eigen[:, 1].max(), radius, slope, rho, a)
-    gaps = np.array([case.excess(new) for _, new, _, _ in steps])
-    for t in (10, 30, 60):
-        accuracy = constant / (t - 1)
-        assert t == math.ceil(constant / accuracy + 1 - 1e-9)
-        assert gaps[t - 1] <= accuracy
-        total = lengths[:t].sum()
-        if inner == "sublinear":
-            assert total == pytest.approx(beta * t + 0.5 * alpha * (t - 1) * t)
-        else:
-            assert total <= 2.0 * t * math.log(t) / math.log(1.0 / delta)
-
-
 @pytest.mark.parametrize("kind", ["identity", "lbfgs"])
 def test_linear_bound_with_errors_that_fall_faster(quadratic, kind):
     """Ghanbari A.9, theorem 5: errors of ``C r^(2k)`` keep the rate r."""
