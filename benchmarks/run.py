@@ -288,13 +288,14 @@ def merge(suite: ModuleType, files: Iterable[Path]) -> None:
             other = json.loads(file.read_text())["sections"].get(section.name)
             if other is None or not hasattr(section, "summary"):
                 continue
-            known = content["sections"][section.name]
+            known = content["sections"].setdefault(section.name, {"cells": {}, "notes": []})
             cells = {item: dict(cell) for item, cell in known["cells"].items()}
             for item, cell in other["cells"].items():
                 cells.setdefault(item, {}).update(cell)
             made = section.summary(cells)
             by_hand = [note for note in known["notes"] if note not in made["notes"]]
             known |= made | {"notes": [*made["notes"], *by_hand]}
+    content["sections"] = _ordered(content["sections"], suite)
     path.write_text(json.dumps(content, indent=1) + "\n")
     path.with_suffix(".md").write_text(markdown(content))
 
