@@ -8,6 +8,7 @@ import pytest
 from auctor import AdditiveClassifier
 from auctor.additive import sample
 from auctor.additive.bins import Bins
+from auctor.additive.means import MeanBins
 from auctor.additive.sample import distinct_values, merged, sampled_rows
 from auctor.core import memory as memory_of
 from auctor.core.errors import DataError, DataLost
@@ -239,6 +240,28 @@ class Cell(NamedTuple):
 
     def codes(self, one, two):
         return (one % 2) * np.uint8(2) + two % 2
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_categories_of_many_levels_have_the_means_of_rows_in_memory(where, tmp_path):
+    rng = np.random.default_rng(5)
+    level = rng.integers(0, 400, 3000)
+    X = np.column_stack([level, rng.normal(size=3000), rng.normal(size=3000)]).astype(float)
+    effect = 2.0 * rng.normal(size=400)[level] + X[:, 1] * X[:, 2]
+    y = np.where(effect + rng.normal(size=3000) > 0.0, 1.0, -1.0)
+    model = AdditiveClassifier(
+        "log_loss", members=2, interactions=1, strength=0.003, categorical=[0], tol=1e-7
+    )
+    here = model.fit(X, y)
+    coef, bins, oof = here.coef_, here.bins_, here.oof_scores_
+    assert isinstance(bins.columns[0], MeanBins)
+    data = _shards(X, y, [1000, 1800])
+    if where == "disk":
+        data = open_shards(_folder(tmp_path / "rows", X, y), check=False, memory=20_000)
+    there = model.fit(data, None)
+    np.testing.assert_allclose(there.bins_.columns[0].means, bins.columns[0].means, atol=1e-9)
+    np.testing.assert_allclose(there.coef_, coef, atol=2e-4)
+    np.testing.assert_allclose(there.oof_scores_, oof, atol=1e-3)
 
 
 # --- bad input -----------------------------------------------------------------------------------

@@ -288,8 +288,8 @@ class Bins:
         """A checksum of all that decides which code a value gets."""
         digest = sha256()
         for column in self.columns:
-            kept = column.values if isinstance(column, LevelBins) else column.cuts
-            digest.update(f"{type(column).__name__} {kept.size} ".encode() + kept.tobytes())
+            for kept in column.decides:
+                digest.update(f"{type(column).__name__} {kept.size} ".encode() + kept.tobytes())
         return digest.hexdigest()
 
     def tables(self, coef: FloatArray) -> list[FloatArray]:

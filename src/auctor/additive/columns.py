@@ -83,6 +83,11 @@ class ColumnBins:
     flat: tuple[float, float] | None = None
 
     @property
+    def decides(self) -> tuple[FloatArray, ...]:
+        """What decides which code a value gets."""
+        return (self.cuts,)
+
+    @property
     def size(self) -> int:
         """Number of codes, the one of missing values included."""
         return int(self.cuts.size + 2)
@@ -280,6 +285,11 @@ class LevelBins:
     values: FloatArray
     share: FloatArray
     labels: tuple[Any, ...] | None = None
+
+    @property
+    def decides(self) -> tuple[FloatArray, ...]:
+        """What decides which code a value gets."""
+        return (self.values,)
 
     @property
     def size(self) -> int:

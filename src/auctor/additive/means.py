@@ -21,7 +21,8 @@ from auctor.additive.task import Coded, Columns, Fold, Task
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.data.binned import BinnedMatrix
+from auctor.data.coded import SideBySide
+from auctor.data.coerce import in_shards
 from auctor.data.matrices import column_values
 from auctor.problem import Problem
 
@@ -53,6 +54,11 @@ class MeanBins(ColumnBins):
     means: FloatArray
     prior: float
     labels: tuple[Any, ...] | None = None
+
+    @property
+    def decides(self) -> tuple[FloatArray, ...]:
+        """What decides which code a value gets."""
+        return self.cuts, self.values, self.means
 
     @property
     def simple(self) -> bool:
@@ -285,6 +291,21 @@ def row_groups(folds: Sequence[Fold], n: int, groups: IntArray | None, seed: int
     return group
 
 
+@dataclass(frozen=True)
+class ColumnQuestion:
+    """The values of some columns of rows, which their workers read."""
+
+    columns: tuple[int, ...]
+
+    def answer(self, matrix: Any, rows: None, weight: None) -> list[FloatArray]:
+        """The columns of one shard as floats."""
+        wanted = {}
+        for j, values in enumerate(column_values(matrix)):
+            if j in self.columns:
+                wanted[j] = np.array(values, dtype=np.float64)
+        return [wanted[j] for j in self.columns]
+
+
 def mean_columns(
     matrix: Any,
     categories: Mapping[int, Sequence[Any] | None],
@@ -305,10 +326,14 @@ def mean_columns(
     """
     columns = {}
     mass = np.ones(matrix.shape[0]) if weight is None else weight
-    for j, values in enumerate(column_values(matrix)):
-        if j not in categories:
-            continue
-        means = LevelMeans(np.asarray(values, dtype=np.float64), outcome, mass, group)
+    question = ColumnQuestion(tuple(categories))
+    if in_shards(matrix):
+        parts = matrix.holder.ask("answer", question, None, None)
+        lines = [np.concatenate(one) for one in zip(*parts, strict=True)]
+    else:
+        lines = question.answer(matrix, None, None)
+    for j, values in zip(categories, lines, strict=True):
+        means = LevelMeans(values, outcome, mass, group)
         if means.size > MAX_VALUE_CODES:
             columns[j] = MeanColumn(means, n_bins, categories[j])
     return columns
@@ -330,8 +355,10 @@ class MeanTask(Task):
         """The book of each column, and the codes of all rows."""
         return [(one.bins.book, one.codes(self.weight > 0.0)) for one in self.means]
 
-    def coded(self, matrix: BinnedMatrix) -> BinnedMatrix:
-        """A matrix with the member's own codes."""
+    def coded(self, matrix: Any) -> Any:
+        """Columns with the member's own codes."""
+        if isinstance(matrix, SideBySide):
+            return matrix.with_first(self.coded(matrix.first))
         lines = {
             j: codes
             for j, book in enumerate(matrix.books)
@@ -344,12 +371,11 @@ class MeanTask(Task):
         self, matrix: Columns, penalty: Penalty, shift: FloatArray | None = None
     ) -> Problem:
         """The problem on the member's own codes."""
-        own = self.coded(matrix) if isinstance(matrix, BinnedMatrix) else matrix
-        return super().problem(own, penalty, shift)
+        return super().problem(self.coded(matrix), penalty, shift)
 
     def solve(
         self, problem: Problem, w0: FloatArray | None = None, leading: Coded | None = None
     ) -> Solution:
         """Minimise a problem, as `Task.solve`."""
-        own = self.coded(leading) if isinstance(leading, BinnedMatrix) else leading
+        own = None if leading is None else self.coded(leading)
         return super().solve(problem, w0, own)

@@ -168,8 +168,8 @@ def bins_of(
             got="constant columns and missing values only",
             todo="Pass columns that vary.",
         )
-    # Levels by the mean of the target: where there are folds, of rows in memory.
-    if not folds or not categories or in_shards(matrix):
+    # Levels by the mean of the target: where there are folds, and the levels themselves.
+    if not folds or not categories or known is not None:
         return bins, []
     n = matrix.shape[0]
     group = row_groups(folds, n, groups, fold_seed(params))

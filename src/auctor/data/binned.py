@@ -276,6 +276,10 @@ class Binned(InMemory):
         matrix = replace(self.matrix, words=self.matrix.words.copy())
         return Binned(matrix, self.target, n_threads=self.n_threads)
 
+    def recoded(self, lines: Mapping[int, Array]) -> Binned:
+        """The same with other codes of some columns, by number."""
+        return Binned(self.matrix.with_codes(lines), self.target, n_threads=self.n_threads)
+
     def _cuts(self, parts: int) -> list[int]:
         return even_cuts(self.n_rows, parts)
 

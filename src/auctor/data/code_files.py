@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
@@ -93,6 +93,18 @@ class Cells:
         for block in self._codes.blocks():
             cells = block.matrix.cells(self._pairs, self._books)
             yield Binned(cells, block.target, n_threads=block.n_threads)
+
+
+class Recoded:
+    """Codes of which some columns have others, which are in memory."""
+
+    def __init__(self, codes: Codes, lines: Sequence[Mapping[int, Array]]) -> None:
+        self._codes, self._lines = codes, lines
+
+    def blocks(self) -> Iterator[Binned]:
+        """Coded rows of every shard."""
+        for block, lines in zip(self._codes.blocks(), self._lines, strict=True):
+            yield block.recoded(lines)
 
 
 class CodeFiles:

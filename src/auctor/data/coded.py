@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -166,6 +166,14 @@ class CodedShards(Sharded):
         stored = holder.keep("cells", self._stored.stored, list(pairs), list(books))
         return self._of(holder, stored, self, books)
 
+    def with_codes(self, lines: Mapping[int, Array]) -> CodedShards:
+        """The same columns with other codes of some, by number."""
+        split = {j: self.holder.split(codes).parts for j, codes in lines.items()}
+        count = range(len(self.holder.lengths))
+        own = PerShard([{j: parts[k] for j, parts in split.items()} for k in count])
+        holder = self._stored.holder
+        return self._of(holder, holder.keep("recoded", self._stored.stored, own), self, self.books)
+
     def joined(self, other: CodedShards) -> SideBySide:
         """These columns, then others."""
         return SideBySide(self, other)
@@ -202,6 +210,10 @@ class SideBySide:
 
     def __init__(self, first: CodedShards, second: CodedShards) -> None:
         self.first, self.second = first, second
+
+    def with_first(self, first: CodedShards) -> SideBySide:
+        """Other columns in the place of the first ones."""
+        return SideBySide(first, self.second)
 
     def data(self, target: Target, n_threads: int | None = None) -> SideBySide:
         """The same columns with another target."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import weakref
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -20,7 +20,7 @@ from auctor.core.errors import DataError
 from auctor.core.protocols import Loss
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.binned import Binned
-from auctor.data.code_files import Cells, Codes, CodesInMemory, Part, StoredCodes, coded
+from auctor.data.code_files import Cells, Codes, CodesInMemory, Part, Recoded, StoredCodes, coded
 from auctor.data.codebook import IN_WORD, Book
 from auctor.data.dense import Dense
 from auctor.data.on_rows import ROW_METHODS, filled
@@ -188,6 +188,10 @@ def _cells(data: Any, coded: Binned, pairs: Sequence[Any], books: Sequence[Book]
     return Binned(matrix, coded.target, n_threads=coded.n_threads)
 
 
+def _recoded(data: Any, coded: Binned, lines: Mapping[int, Array]) -> Binned:
+    return coded.recoded(lines)
+
+
 def _histograms(data: Binned, r: FloatArray) -> FloatArray:
     return data.histograms(r)
 
@@ -218,6 +222,7 @@ SHARD_METHODS: dict[str, Any] = {
     "of": _of,
     "coded": _coded,
     "cells": _cells,
+    "recoded": _recoded,
     "histograms": _histograms,
     "gram_of": _gram_of,
     "pair_sums": _pair_sums,
@@ -314,11 +319,13 @@ class FileWorkers:
     def keep(
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
     ) -> list[Part]:
-        """Store codes of the rows ("coded"), or the cells of pairs of codes ("cells")."""
+        """Store codes ("coded"), cells of pairs ("cells"), or codes of some columns ("recoded")."""
         first = arguments[0]
         codes: Codes
         if method == "cells":
             codes = self._cells(kept[0][0].codes, *first[1:])
+        elif method == "recoded":
+            codes = Recoded(kept[0][0].codes, [one[1] for one in arguments])
         elif self._folder.coding is not None:
             codes = self._stored(first[0])
         else:
