@@ -94,6 +94,7 @@ def linear(given: TableParameters) -> ClassifierParameters:
         raise _needs_additive(needs, "{option2}", got)
     params = vars(parameters_of(ClassifierParameters, given))
     strength = params.pop("strength")
+    del params["device"]  # tables have none
     if isinstance(strength, str) and strength == "auto":
         if given.penalty != "none":
             search = {"n_strengths": given.n_strengths, "cv": given.cv, "rule": given.rule}
@@ -115,7 +116,7 @@ def additive(given: TableParameters) -> ClassifierParameters:
             )
     params |= {name: getattr(given, name) for name in CURVES}
     # Defaults of linear models become those of additive models.
-    del params["threshold_cv"]
+    del params["threshold_cv"], params["device"]
     if params["penalty"] == ClassifierParameters().penalty:
         params["penalty"] = AdditiveParameters().penalty
     if given.n_strengths is not None:
