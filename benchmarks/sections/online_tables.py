@@ -169,7 +169,8 @@ def run(settings: Settings) -> dict[str, object]:
         for item in sorted(behind, key=lambda item: _to_come(cells.get(item), folds)):
             stem, method = item.split("/")
             if settings.over():
-                left.append(item)
+                everywhere = METHODS[method].widest == np.inf
+                left += [item] if item not in cells and everywhere else []
                 continue
             try:
                 X, y = _loaded(stem)
