@@ -12,6 +12,7 @@ from auctor.core.types import Array
 from auctor.kernels.descent.lowrank import GROWING, PINNED, SHRINKING
 from auctor.problem import Problem
 from auctor.solvers import Lhac
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse.lhac import FEW, IMBALANCE, LhacState
 from auctor.solvers.sparse.models.lowrank import (
     Descent,
@@ -45,7 +46,7 @@ class Selecting(Lhac):
     def _free_set(self, state: LhacState) -> tuple[Array, bool]:
         if self.rule == "GRDY-AD":
             return super()._free_set(state)
-        seen = survey(state.point, state.spec)
+        seen = survey(state.point, spec_of(state.point.problem))
         size, kind = np.abs(seen.steepest), seen.kind
         at_zero = state.point.w[: kind.size] == 0.0
         leaving = at_zero & (kind == GROWING)
@@ -82,7 +83,7 @@ class LineSearching(Lhac):
     def step(self, problem: Problem, state: LhacState) -> LhacState:
         point = state.point
         index, _ = self._free_set(state)
-        model = Subproblem.at(point, state.pairs, state.spec, index)
+        model = self._model(point, state.pairs, index)
         passes = budget(self.inner, state.iteration + 1, self.inner_rate)
         candidate = model.solve(state.inner, scale=1.0, extra=0.0, passes=passes)
         d = candidate.w - point.w

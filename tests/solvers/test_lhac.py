@@ -13,6 +13,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, Box, ElasticNet, Sum
 from auctor.problem import Problem
 from auctor.solvers import Continuation, Fista, Lhac, ProximalQuasiNewton
+from auctor.solvers.base import spec_of
 from auctor.solvers.sparse.lhac import ACCEPTED_STEPS, FEW, SCALE_DECREASE, SHARE, greedy_set
 from auctor.solvers.sparse.models.lowrank import Survey, survey
 
@@ -257,7 +258,7 @@ def test_active_sets_on_the_way_down(medium):
         total[active_set] = sum(s.free for s in states)
         end = states[-1]
         support = np.count_nonzero(problem.coef(end.point.w))
-        kind = survey(end.point, end.spec).kind
+        kind = survey(end.point, spec_of(problem)).kind
         growing, shrinking = (kind == kernels.GROWING).sum(), (kind == kernels.SHRINKING).sum()
         assert growing + shrinking == support
         assert 0.25 <= shrinking / (growing + shrinking) <= 0.75

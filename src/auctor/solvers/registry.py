@@ -80,6 +80,9 @@ SOLVERS = {
         "auctor.lab.solvers.accelerated.AcceleratedProximalQuasiNewton", _SEPARABLE
     ),
     "lhac": Listed("auctor.solvers.sparse.lhac.Lhac", _SEPARABLE),
+    "group_lhac": Listed(
+        "auctor.lab.solvers.group_lhac.GroupLhac", Need.SMOOTH_LOSS | Need.BLOCK_PENALTY
+    ),
     "orthant_wise": Listed("auctor.lab.solvers.orthant_wise.OrthantWise", _SEPARABLE),
     "proximal_quasi_newton": Listed(
         "auctor.solvers.sparse.quasi_newton.ProximalQuasiNewton", _SEPARABLE

@@ -6,6 +6,7 @@ from auctor.lab.solvers.bfgs import Bfgs
 from auctor.lab.solvers.coordinate import CoordinateDescent
 from auctor.lab.solvers.first_order import Adam, Sgd
 from auctor.lab.solvers.gradient import GradientDescent
+from auctor.lab.solvers.group_lhac import GroupLhac
 from auctor.lab.solvers.interior_point import InteriorPoint
 from auctor.lab.solvers.orthant_wise import OrthantWise
 from auctor.lab.solvers.pair_dual import PairDualAscent
@@ -22,6 +23,7 @@ __all__ = [
     "Bfgs",
     "CoordinateDescent",
     "GradientDescent",
+    "GroupLhac",
     "InteriorPoint",
     "OrthantWise",
     "PairDualAscent",

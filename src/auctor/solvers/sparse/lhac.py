@@ -15,7 +15,7 @@ from auctor.core.errors import speaks_for_itself
 from auctor.core.rng import is_kernel_state
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
-from auctor.problem import Problem
+from auctor.problem import Point, Problem
 from auctor.problem.needs import Need
 from auctor.solvers.base import spec_of
 from auctor.solvers.lbfgs import Pairs
@@ -23,6 +23,7 @@ from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     BUDGETS,
     Inner,
+    Model,
     ModelState,
     Subproblem,
     Survey,
@@ -194,14 +195,14 @@ class Lhac:
         theta = curvature_along_gradient(problem, point, metric)
         pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, metric=metric)
         inner = Inner.seeded(rng, self.order)
-        return LhacState(point, pairs, spec_of(problem), inner, shrink=self.theta_shrink)
+        return LhacState(point, pairs, inner, shrink=self.theta_shrink)
 
     def step(self, problem: Problem, state: LhacState) -> LhacState:
         """Choose the free coordinates, minimise the model over them, and test the step."""
         point, pairs, k = state.point, state.pairs, state.iteration + 1
         # Working set, and the model of the loss on it.
         index, greedy = self._free_set(state)
-        model = Subproblem.at(point, pairs, state.spec, index)
+        model = self._model(point, pairs, index)
         # Descent direction and step size: a model that fails is made harder.
         done = descend(
             problem,
@@ -238,12 +239,20 @@ class Lhac:
 
     def _free_set(self, state: LhacState) -> tuple[Array, bool]:
         """Coordinates that may move, and whether the greedy rule left some out."""
-        w = state.point.w[: state.spec.l1.shape[0]]
-        seen = survey(state.point, state.spec)
-        free, left_out = self._rule(seen, w, state.spec.l1)
+        seen = self._survey(state.point)
+        free, left_out = self._rule(*seen)
         if left_out and (state.streak >= STREAK or not free.size):
-            return standard_set(seen, w, state.spec.l1)
+            return standard_set(*seen)
         return free, left_out
+
+    def _survey(self, point: Point) -> tuple[Survey, FloatArray, FloatArray]:
+        """The kinds of the coordinates, their weights and l1 strengths."""
+        spec = spec_of(point.problem)
+        return survey(point, spec), point.problem.coef(point.w), spec.l1
+
+    def _model(self, point: Point, pairs: LbfgsMatrix, free: Array) -> Model:
+        """The model on the free coordinates."""
+        return Subproblem.at(point, pairs, spec_of(point.problem), free)
 
     @cached_property
     def _rule(self) -> ActiveSet:

@@ -282,20 +282,20 @@ class ProximalQuasiNewton:
         kept = self._rule.pairs_kept(self.memory)
         pairs = LbfgsMatrix(kept, problem.n_columns, theta, metric=metric)
         inner = Inner.seeded(rng, self._effort.order or self.order, exact=self.exact)
-        return ProximalQuasiNewtonState(point, pairs, spec_of(problem), inner)
+        return ProximalQuasiNewtonState(point, pairs, inner)
 
     def step(self, problem: Problem, state: ProximalQuasiNewtonState) -> ProximalQuasiNewtonState:
         """Minimise the model by coordinate descent, and test the step."""
-        point, pairs = state.point, state.pairs
+        point, pairs, spec = state.point, state.pairs, spec_of(problem)
         # Quadratic model on the coordinates that may move.
         model = self._rule.model(self, problem, state)
         everything = np.arange(problem.n_columns)
-        index = everything if self.exact else survey(point, state.spec).movable()
+        index = everything if self.exact else survey(point, spec).movable()
         passes = self.passes(state.iteration + 1, index.shape[0])
         done = descend(
             problem,
             point,
-            Subproblem.at(point, model.matrix, state.spec, index),
+            Subproblem.at(point, model.matrix, spec, index),
             state.inner,
             passes=passes,
             rho=self.rho,

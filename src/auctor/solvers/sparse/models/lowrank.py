@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -79,6 +79,13 @@ class ModelStep(NamedTuple):
     steps: int
 
 
+class Model(Protocol):
+    """A quadratic model of the loss plus the penalty, on the coordinates that may move."""
+
+    def solve(self, inner: Inner, *, scale: float, extra: float, passes: int) -> ModelStep:
+        """Minimise it for ``H = scale B + extra B_0`` by some passes of coordinate descent."""
+
+
 @dataclass(frozen=True)
 class Subproblem:
     """Minimise ``Q_H(u, w) = gradient.(u - w) + 1/2 |u - w|_H^2 + penalty(u)`` on some coordinates.
@@ -129,7 +136,6 @@ class ModelState(State):
     """The point, the pairs, which a step updates in place, and counters of the work so far."""
 
     pairs: LbfgsMatrix
-    spec: SeparableSpec
     inner: Inner
     iteration: int = 0
     free: int = 0
@@ -156,7 +162,7 @@ class Descent:
 def descend(
     problem: Problem,
     point: Point,
-    model: Subproblem,
+    model: Model,
     inner: Inner,
     *,
     passes: int,
