@@ -252,8 +252,8 @@ def _as_curves_read(reading: ReadOptions) -> ReadOptions:
     """The options with missing values and levels kept, as curves take them."""
     from auctor.linear.table_parameters import TableParameters
 
-    found = TableParameters(model="additive", reading=reading.of_table()).read_options()
-    return replace(reading, missing=found.missing, categorical=found.categorical)
+    options = TableParameters(model="additive", reading=reading.of_table()).read_options()
+    return replace(reading, missing=options.missing, categorical=options.categorical)
 
 
 def trained(

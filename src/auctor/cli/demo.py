@@ -113,8 +113,8 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
             tell(f"{title}: {model} ({done} of {total}; the first run also compiles)")
 
         with limited(1):
-            found = contest(table.matrix, hits, four, rules, show, schema=table.schema)
-        contests[name] = found, rules
+            result = contest(table.matrix, hits, four, rules, show, schema=table.schema)
+        contests[name] = result, rules
     tell("Training and measuring the model of the report")
     return Demo(contests, _report(seed))
 

@@ -91,10 +91,10 @@ def forecast(
         model, horizon=horizon, holidays=tuple(holiday or ()), coverage=coverage,
         random_state=seed, n_threads=threads,
     )  # fmt: skip
-    found = forecaster.fit(known, other).forecast()
+    day = forecaster.fit(known, other).forecast()
     lines = [
         f"{stamp},{a:.10g},{b:.10g},{c:.10g}"
-        for stamp, a, b, c in zip(*(one.tolist() for one in _texts(found)), strict=True)
+        for stamp, a, b, c in zip(*(one.tolist() for one in _texts(day)), strict=True)
     ]
     table = "\n".join(("time,load,lower,upper", *lines)) + "\n"
     if report is not None:
@@ -103,8 +103,8 @@ def forecast(
     if out is not None:
         write_text(out, table)
     if as_json:
-        values = {name: getattr(found, name).tolist() for name in ("load", "lower", "upper")}
-        echo_json({"time": _texts(found)[0].tolist(), **values, "report": report and str(report)})
+        values = {name: getattr(day, name).tolist() for name in ("load", "lower", "upper")}
+        echo_json({"time": _texts(day)[0].tolist(), **values, "report": report and str(report)})
         return
     if out is None:
         for line in table.splitlines():
@@ -114,8 +114,8 @@ def forecast(
             echo(f"{name}: {path}")
 
 
-def _texts(found: Any) -> tuple[Any, ...]:
-    return found.stamps.astype(str), found.load, found.lower, found.upper
+def _texts(day: Any) -> tuple[Any, ...]:
+    return day.stamps.astype(str), day.load, day.lower, day.upper
 
 
 def _read(
@@ -127,18 +127,18 @@ def _read(
     from auctor.core.errors import DataError
 
     options = read_options(ctx)
-    found = read_text(path, [time, load, *others], options)
+    columns = read_text(path, [time, load, *others], options)
 
     def numbers(name: str) -> Any:
         try:
-            words = [word.replace(options.decimal, ".") or "nan" for word in found[name]]
+            words = [word.replace(options.decimal, ".") or "nan" for word in columns[name]]
             return np.array(words, np.float64)
         except ValueError as error:
             raise DataError(
                 f"numbers in column {name!r}; got text. Name another column with `load=`."
             ) from error
 
-    values, stamps = numbers(load), np.array(found[time])
+    values, stamps = numbers(load), np.array(columns[time])
     known = np.flatnonzero(np.isfinite(values))
     if not known.size:
         raise DataError(f"numbers in column {load!r}; got none. Name another with `load=`.")

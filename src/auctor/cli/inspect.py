@@ -228,8 +228,8 @@ def _show_data(facts: dict[str, Any], top: int) -> None:
         out.print(
             f"{facts['missing']:,} missing values; auctor train --missing says how to fill them"
         )
-    for name, found in facts["rows_by"].items():
-        out.print(f"{name}: {found}", markup=False)
+    for name, count in facts["rows_by"].items():
+        out.print(f"{name}: {count}", markup=False)
     shown = facts["summary"][:top]
     if not shown:
         return

@@ -128,21 +128,21 @@ def predict(
             todo="Pass the name of a file.",
             option=("out", "as_json", Option("out", "-")),
         )
-    fitted = read_predictor(model)
+    predictor = read_predictor(model)
     wanted = _wanted(
-        fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
+        predictor, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
-    why = reason_job(reasons, baseline, reason_texts, fitted, kind)
+    why = reason_job(reasons, baseline, reason_texts, predictor, kind)
     reading = read_options(ctx)
-    columns, positive = column_names(fitted, wanted), _positive(fitted)
+    columns, positive = column_names(predictor, wanted), _positive(predictor)
     columns += [] if why is None else why.columns
     lost: dict[str, Lost] = {}
-    rows = _CountedRows(predictions(fitted, data, reading, wanted, lost, why))
+    rows = _CountedRows(predictions(predictor, data, reading, wanted, lost, why))
     if per is not None and top is None:
         raise ParameterError("`top=` with `per`; got none. Pass both.")
     if top is not None:
         days = None if per is None else _kept(data, reading, [per], columns)[per]
-        chunks = list(predictions(fitted, data, reading, ("scores",), {}, None))
+        chunks = list(predictions(predictor, data, reading, ("scores",), {}, None))
         rows = _CountedRows(_side_by_side(_top(chunks, top, days, columns), iter(rows)))
         columns = ["top", *columns]
     if keep:
@@ -240,8 +240,8 @@ def _top(
         raise DataError(
             f"a `top` of at most {largest}, the rows to choose from; got {k}. Pass less."
         )
-    chosen = top_rows(scores, k, groups=days)
-    return {"top": [str(int(one)) for one in chosen.tolist()]}
+    top = top_rows(scores, k, groups=days)
+    return {"top": [str(int(one)) for one in top.tolist()]}
 
 
 def _side_by_side(

@@ -59,11 +59,11 @@ def row_columns(options: Mapping[str, Any]) -> dict[str, str | None]:
     """Columns that say something about rows, by what they say; costs may be numbers."""
     from auctor.fit.metric import METRICS, second_entry
 
-    found = {name: options.get(name) for name in ("weight", "group", "time", "cost_fp", "cost_fn")}
+    names = {name: options.get(name) for name in ("weight", "group", "time", "cost_fp", "cost_fn")}
     metric = str(options.get("metric", ""))
     known = METRICS.get(metric.partition("(")[0].strip())
     per = second_entry(metric, "per")[1] if known is not None and known.second == "per" else None
-    return {**found, "per": per}
+    return {**names, "per": per}
 
 
 def without_row_columns(reading: ReadOptions, roles: Mapping[str, str | None]) -> ReadOptions:

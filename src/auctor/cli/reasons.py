@@ -58,13 +58,13 @@ class ReasonJob(NamedTuple):
         """The columns for some rows; ``score = baseline + the parts + rest``."""
         import numpy as np
 
-        found = model.reasons(rows, self.most, baseline=self.baseline, texts=self.texts)
-        values = np.array([as_text(value) for value in found.values.ravel()], dtype=object)
-        tables = [found.names, values.reshape(found.parts.shape), found.parts]
+        reasons = model.reasons(rows, self.most, baseline=self.baseline, texts=self.texts)
+        values = np.array([as_text(value) for value in reasons.values.ravel()], dtype=object)
+        tables = [reasons.names, values.reshape(reasons.parts.shape), reasons.parts]
         if self.texts:
-            tables.insert(1, found.sentences)
+            tables.insert(1, reasons.sentences)
         numbered = [table[:, m] for m in range(self.most) for table in tables]
-        return [*numbered, np.full(found.rest.size, found.baseline), found.rest]
+        return [*numbered, np.full(reasons.rest.size, reasons.baseline), reasons.rest]
 
 
 def as_text(value: Any) -> str:
@@ -108,12 +108,12 @@ def read_texts(path: Path) -> dict[str, str]:
     """The texts of columns from a TOML file, by the names of the columns."""
     from auctor.core.errors import ParameterError
 
-    found = load(path)
-    wrong = [name for name, text in found.items() if not isinstance(text, str)]
+    texts = load(path)
+    wrong = [name for name, text in texts.items() if not isinstance(text, str)]
     if wrong:
         raise ParameterError(
             "a text for each column",
-            got=f"{wrong[0]} = {found[wrong[0]]!r} in {path}",
+            got=f"{wrong[0]} = {texts[wrong[0]]!r} in {path}",
             todo="Write it in quotes.",
         )
-    return found
+    return texts

@@ -178,30 +178,30 @@ def train_on_shards(job: ShardJob, table: TableParameters, folder: Path | None =
     start = time.perf_counter()
     warned: list[Warning] = []
     with gathered(warned):
-        fitted = train_shards(params, data, _checkpoint(job, params, data))
+        result = train_shards(params, data, _checkpoint(job, params, data))
     seconds = time.perf_counter() - start
-    for one in [*warned, *fitted.warnings]:
+    for one in [*warned, *result.warnings]:
         say_warning(one, "train")
     run = None
     if job.report is not None:
         run = run_on_shards(
-            fitted, whole, held, seed=job.seed, command=job.command, seconds=seconds,
-            word=lambda one: worded(one, "train"), warned=[*warned, *fitted.warnings],
+            result, whole, held, seed=job.seed, command=job.command, seconds=seconds,
+            word=lambda one: worded(one, "train"), warned=[*warned, *result.warnings],
         )  # fmt: skip
-    summary = _summary(job, fitted, data, run, seconds)
+    summary = _summary(job, result, data, run, seconds)
     of_table = None
     if schema is not None:
         changed = ("class_weight", "pos_label")
-        of_table = replace(table, **{name: getattr(fitted.params, name) for name in changed})
-    save_fitted(fitted, job.out, schema=schema, table=of_table, notes=summary)
+        of_table = replace(table, **{name: getattr(result.params, name) for name in changed})
+    save_fitted(result, job.out, schema=schema, table=of_table, notes=summary)
     if run is not None and job.report is not None:
         write_text(job.report, page_of(run, job.data, {}, []))
     if job.as_json:
         echo_json(summary)
     elif not job.quiet:
         _show(summary)
-    if fitted.interrupted:
-        say(f"interrupted; the best model so far is saved in {job.out}: gap {fitted.gap:.3g}.")
+    if result.interrupted:
+        say(f"interrupted; the best model so far is saved in {job.out}: gap {result.gap:.3g}.")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -220,10 +220,10 @@ def _checkpoint(job: ShardJob, params: ClassifierParameters, data: Sharded) -> C
 
 
 def _summary(
-    job: ShardJob, fitted: ClassifierResult, data: Sharded, run: TrainingRun | None, seconds: float
+    job: ShardJob, result: ClassifierResult, data: Sharded, run: TrainingRun | None, seconds: float
 ) -> dict[str, Any]:
     """The results of training as plain values."""
-    model, solution = fitted.model, fitted.solutions[0]
+    model, solution = result.model, result.solutions[0]
     return {
         "command": job.command,
         "metric": str(model.metric),
@@ -238,7 +238,7 @@ def _summary(
         "certified": solution.certified,
         "status": solution.status.name.lower(),
         "solver": solution.solver,
-        "strength": fitted.params.strength if fitted.search is None else fitted.strength,
+        "strength": result.params.strength if result.search is None else result.strength,
         "passes": solution.passes,
         "n_iter": solution.n_iter,
         "n_nonzero": model.n_used,

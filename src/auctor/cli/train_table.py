@@ -192,16 +192,16 @@ def _save(
 
     from auctor.saved.store import save_fitted
 
-    schema, fitted = run.parts.schema, run.fitted
+    schema, result = run.parts.schema, run.fitted
     notes = run.notes(measured) | {"source": job.data, "source_rows": _n_rows(job, run.parts)}
     if not schema.columns:
-        save_fitted(fitted, job.out, schema=schema, notes=notes)
+        save_fitted(result, job.out, schema=schema, notes=notes)
         return
     # The run has translated labels from text to the file's type, and an interrupted run has no
     # calibration: the saved classifier gets the parameters that its model was fitted with.
     changed = ("class_weight", "pos_label", "calibrate")
-    table = replace(table, **{name: getattr(fitted.params, name) for name in changed})
-    save_fitted(fitted, job.out, schema=schema, table=table, notes=notes)
+    table = replace(table, **{name: getattr(result.params, name) for name in changed})
+    save_fitted(result, job.out, schema=schema, table=table, notes=notes)
 
 
 # --- the report ---------------------------------------------------------------------------------

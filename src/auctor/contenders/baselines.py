@@ -138,8 +138,8 @@ def baselines(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 part = part or make_tuning_rows(scaling.apply(train), hit, rules)
-                fitted = contender.fit(part, rules)
-                scores = np.concatenate([fitted.scores(block) for block in held])
+                tuned = contender.fit(part, rules)
+                scores = np.concatenate([tuned.scores(block) for block in held])
             rivals.append(Rival(name, scores, NOTES[name] + note, contender.kind))
         except (AuctorError, ValueError) as error:  # the report shows the reason instead of scores
             rivals.append(Rival(name, None, " ".join(str(error).split())))

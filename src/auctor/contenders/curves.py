@@ -24,7 +24,7 @@ def curve_contenders(levels: Mapping[int, Sequence[str]]) -> list[Contender]:
     known: list[tuple[TuningRows, object]] = []
 
     def fit(pairs: bool, part: TuningRows, rules: Rules) -> TunedContender:
-        given = AdditiveParameters(
+        params = AdditiveParameters(
             rules.metric,
             categorical=dict(levels) or "auto",
             max_seconds=rules.max_seconds,
@@ -36,10 +36,10 @@ def curve_contenders(levels: Mapping[int, Sequence[str]]) -> list[Contender]:
             part.matrix, np.array([False, True]), codes, part.weight, positive=1, by=part.by
         )
         if not known or known[0][0].matrix is not part.matrix:
-            known[:] = [(part, explore_additive(given, rows, FitOptions()))]
+            known[:] = [(part, explore_additive(params, rows, FitOptions()))]
         if not pairs:
-            given.interactions = 0
-        result = train_model(given, rows, FitOptions(explored=known[0][1]))
+            params.interactions = 0
+        result = train_model(params, rows, FitOptions(explored=known[0][1]))
         return TunedContender(result.model.decision_function, result.strength or 0.0)
 
     return [

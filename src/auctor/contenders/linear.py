@@ -109,8 +109,8 @@ def _fit_tuned(make: Maker, part: TuningRows, rules: Rules) -> TunedContender:
     strength, on_edge = tuned(part.strengths, judge)
     final = make(strength, part.hits.size, rules)
     final.fit(part.matrix, part.hits, sample_weight=part.weight)
-    fitted = final.decision_function(part.matrix)
-    cut = unweighted_threshold(metric, part.hits, fitted, part.weight)
+    own_scores = final.decision_function(part.matrix)
+    cut = unweighted_threshold(metric, part.hits, own_scores, part.weight)
     return TunedContender(lambda X: np.asarray(final.decision_function(X) - cut), strength, on_edge)
 
 

@@ -26,11 +26,11 @@ def our_contenders(
     name, _ = parse("metric", ALIASES.get(metric, metric))
     resolve_metric(metric, "auto")
     pairs = [(metric, surrogate) for surrogate in surrogates or METRICS[name].surrogates]
-    trained = {type(resolve_metric(*pair).loss) for pair in pairs}
+    losses = {type(resolve_metric(*pair).loss) for pair in pairs}
     for solver in solvers or ():
         known("solver", solver, {"auto": None, **SOLVERS})
     plain = ("log_loss", "logistic")
-    if not surrogates and type(resolve_metric(*plain).loss) not in trained:
+    if not surrogates and type(resolve_metric(*plain).loss) not in losses:
         pairs.append(plain)
     return [
         Contender(
@@ -50,7 +50,7 @@ def log_loss_contender() -> Contender:
 
 
 def _fit_ours(
-    trained: str, surrogate: str, solver: str, part: TuningRows, rules: Rules
+    metric_name: str, surrogate: str, solver: str, part: TuningRows, rules: Rules
 ) -> TunedContender:
     """Tune a strength on the inner folds by the metric, then fit to all training rows."""
     metric = rules.objective
@@ -71,7 +71,7 @@ def _fit_ours(
 
     def judge(strengths: FloatArray) -> FloatArray:
         search = MetricClassifierCV(
-            trained,
+            metric_name,
             **params,
             strengths=strengths,
             cv=part.inner,
@@ -85,7 +85,7 @@ def _fit_ours(
 
     strength, on_edge = tuned(part.strengths, judge)
     # An interrupted fit returns its best point; the comparison must end instead.
-    model = MetricClassifier(trained, **params, strength=strength)
+    model = MetricClassifier(metric_name, **params, strength=strength)
     model.fit(part.matrix, part.hits, sample_weight=part.weight)
     if isinstance(model.solution_, Solution) and model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt

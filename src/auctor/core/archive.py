@@ -135,19 +135,19 @@ def parse_json(content: bytes) -> Any:
 
 
 def _check_format(meta: Any, path: AnyPath, known: int, kind: str) -> None:
-    found = meta.get("format") if isinstance(meta, dict) else None
-    if type(found) is not int or found < 1 or not isinstance(meta.get("version"), str):
+    version = meta.get("format") if isinstance(meta, dict) else None
+    if type(version) is not int or version < 1 or not isinstance(meta.get("version"), str):
         raise ValueError("an incomplete description (no format and version)")
     # A description without a kind is that of a checkpoint.
     of = meta.get("kind", "checkpoint")
     if of != kind:
         raise DataError(f"a {kind}; got a {str(of)[:40]} in {path}. Pass another file.")
-    if found != known:
+    if version != known:
         raise DataError(
             f"format {known}",
-            got=f"{found} in {path}, written by auctor {meta['version'][:40]}, while this "
+            got=f"{version} in {path}, written by auctor {meta['version'][:40]}, while this "
             f"is auctor {__version__}",
-            todo="Update auctor." if found > known else OLDER[kind],
+            todo="Update auctor." if version > known else OLDER[kind],
         )
 
 

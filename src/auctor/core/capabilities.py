@@ -312,10 +312,10 @@ class PenaltyForm(Generic[S]):
 
     def of(self, penalty: Penalty, d: int) -> S:
         """The form of a penalty of d weights; an `IncompatibleError` if it has none."""
-        found = self.find(penalty, d)
-        if found is None:
+        form = self.find(penalty, d)
+        if form is None:
             raise PENALTY.lacks(penalty, self.words)
-        return found
+        return form
 
 
 SEPARABLE: PenaltyForm[SeparableSpec] = PenaltyForm(

@@ -18,8 +18,8 @@ def available_bytes() -> int | None:
 
     None where the system does not say.
     """
-    found = [_free(), _below_limit(), _in_group()]
-    return min((size for size in found if size is not None), default=None)
+    limits = [_free(), _below_limit(), _in_group()]
+    return min((size for size in limits if size is not None), default=None)
 
 
 def check_memory(

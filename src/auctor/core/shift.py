@@ -71,8 +71,12 @@ class ShiftedScores:
 
 def shifts_of(loss: Loss, scores: FloatArray, target: Target) -> Shifts:
     """The loss as a function of a constant added to all scores, by its own formula if any."""
-    found = SHIFTABLE.find(loss)
-    return ShiftedScores(loss, scores, target) if found is None else found.shifts(scores, target)
+    loss_with_shifts = SHIFTABLE.find(loss)
+    return (
+        ShiftedScores(loss, scores, target)
+        if loss_with_shifts is None
+        else loss_with_shifts.shifts(scores, target)
+    )
 
 
 def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:

@@ -220,10 +220,10 @@ class Target:
         return ClassSplit(self._one_class(1.0), self._one_class(-1.0))
 
     def _one_class(self, label: float) -> ClassRows:
-        chosen = self.y == label
+        in_class = self.y == label
         if self.weight is not None:
-            chosen &= self.weight > 0
-        rows = np.flatnonzero(chosen)
+            in_class &= self.weight > 0
+        rows = np.flatnonzero(in_class)
         if self.weight is None:
             return ClassRows(rows, even(1.0 / max(1, rows.size), rows.size), float(rows.size))
         weight = self.weight[rows]

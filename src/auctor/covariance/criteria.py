@@ -121,8 +121,8 @@ class Subsets:
         ``start`` is a starting point for all, in place of their last models.
         """
         whole = self.candidates
-        chosen = range(len(self.rows)) if which is None else which
-        threads = 1 if len(chosen) > 1 else whole.budget.n_threads
+        numbers = range(len(self.rows)) if which is None else which
+        threads = 1 if len(numbers) > 1 else whole.budget.n_threads
         budget = replace(whole.budget, tol=max(whole.budget.tol, tol), n_threads=threads)
         within = replace(whole, budget=budget)
 
@@ -134,7 +134,7 @@ class Subsets:
             if on_solution is not None:
                 on_solution(k, solution, deviation)
 
-        tasks = [partial(one, k) for k in chosen]
+        tasks = [partial(one, k) for k in numbers]
         run_tasks(tasks, available_threads(whole.budget.n_threads))
 
 
@@ -171,8 +171,8 @@ class HeldOut:
     @property
     def mean(self) -> FloatArray:
         """Mean likelihood over the folds, NaN for strengths that some fold has not tried."""
-        found: FloatArray = self.values.mean(axis=0)
-        return found
+        means: FloatArray = self.values.mean(axis=0)
+        return means
 
     def best(self) -> int:
         """Index of a strength whose mean likelihood is above those of the strengths beside it."""
@@ -201,15 +201,15 @@ class HeldOut:
 
     def _follow_first(self) -> int:
         """Solve the first fold until it is worse than its best at `WORSE_STRENGTHS` strengths."""
-        found, best = self.values[0], 0
-        for at in range(found.size):
-            change = abs(float(found[at - 1] - found[at - 2])) if at > 1 else 0.0
+        first, best = self.values[0], 0
+        for at in range(first.size):
+            change = abs(float(first[at - 1] - first[at - 2])) if at > 1 else 0.0
             # Tolerance from the last change of the likelihood, once there is one.
             self.tol[at] = (
                 CLEAR_SHARE * change / self.candidates.S.shape[0] if at > 1 else LOOSE_TOL
             )
             self._judge(at, [0])
-            if found[at] > found[best]:
+            if first[at] > first[best]:
                 best = at
             elif at >= best + WORSE_STRENGTHS:
                 break

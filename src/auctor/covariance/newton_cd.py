@@ -251,8 +251,8 @@ class QuadraticModel:
         def lower(_: float, tried: tuple[FloatArray, FloatArray]) -> bool:
             return self.value(*tried) < before
 
-        found = first_accepted(trial, lower, sizes(most=HALVINGS))
-        return (step, image) if found is None else found[1]
+        accepted_step = first_accepted(trial, lower, sizes(most=HALVINGS))
+        return (step, image) if accepted_step is None else accepted_step[1]
 
 
 def conjugate_gradients(
@@ -304,9 +304,9 @@ def search(
         highest = point.value + SUFFICIENT * share * predicted + ROUNDING * scale
         return factor is not None and sum(graph.values(w, factor)) <= highest
 
-    found = first_accepted(trial, enough, sizes())
-    if found is None:
+    accepted_step = first_accepted(trial, enough, sizes())
+    if accepted_step is None:
         return None
-    w, factor = found[1]
+    w, factor = accepted_step[1]
     assert factor is not None
     return graph.point(w, factor)

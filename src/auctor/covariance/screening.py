@@ -20,8 +20,8 @@ def components(S: FloatArray, strengths: FloatArray) -> list[IntArray]:
     count, group = connected_components(linked, directed=False)
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=count))
-    found = np.split(order, ends[:-1])
-    return sorted(found, key=lambda part: (-part.size, int(part[0])))
+    parts = np.split(order, ends[:-1])
+    return sorted(parts, key=lambda part: (-part.size, int(part[0])))
 
 
 def linked_pairs(S: FloatArray, strengths: FloatArray) -> Array:

@@ -127,10 +127,10 @@ class ComponentSolution:
 def resolve_solver(solver: Any) -> Solver[Any]:
     """A solver object for a name, "auto" or an object."""
     check_solver(solver, SOLVERS)
-    chosen: Solver[Any] = solver
+    solver_object: Solver[Any] = solver
     if isinstance(solver, str):
-        chosen = SOLVERS[next(iter(SOLVERS)) if solver == "auto" else solver]()
-    return chosen
+        solver_object = SOLVERS[next(iter(SOLVERS)) if solver == "auto" else solver]()
+    return solver_object
 
 
 @speaks_as("solve_graph")
@@ -158,14 +158,14 @@ def solve_graph(
     """
     clock = time.perf_counter()
     budget = (budget or Limits()).check()
-    chosen = resolve_solver(solver)
+    solver_object = resolve_solver(solver)
     size = float(np.median(S.diagonal()))
     if not 1.0 / FAR <= size <= FAR:
         # Dividing S and the penalties by a power of two multiplies the precision by it.
         unit = 2.0 ** round(np.log2(size))
         scaled = solve_graph(
             S / unit, Penalties(penalties.pairs / unit, penalties.diagonal / unit),
-            solver=chosen, start=None if start is None else start * unit,
+            solver=solver_object, start=None if start is None else start * unit,
             budget=budget, screen=screen, )  # fmt: skip
         return replace(
             scaled,
@@ -181,7 +181,7 @@ def solve_graph(
     parts: list[ComponentSolution | None] = [None] * len(groups)
 
     def one(at: int) -> None:
-        parts[at] = solve_component(S, penalties, groups[at], chosen, start, budget)
+        parts[at] = solve_component(S, penalties, groups[at], solver_object, start, budget)
 
     # Groups are sorted by size: those of one variable, which have a closed form, come last.
     large = [at for at, group in enumerate(groups) if group.size > 1]
@@ -231,7 +231,7 @@ def solve_component(
     regular = None if graph.penalty.strengths.any() else factorise(graph.loss.S.copy())
     if regular is not None:  # no pair has a penalty: the minimum is the inverse of S
         first = regular.inverse()
-    found = minimise(
+    solution = minimise(
         graph,
         solver,
         w0=None if first is None else feasible_start(graph, first),
@@ -240,11 +240,17 @@ def solve_component(
         max_seconds=budget.max_seconds,
         on_failure="ignore",
     )
-    precision = unpack(found.coef, graph.size)
+    precision = unpack(solution.coef, graph.size)
     factor = factorise(precision.copy())
     assert factor is not None  # every accepted point is positive definite
     return ComponentSolution(
-        group, precision, factor.inverse(), found.value, found.gap, found.status, found.n_iter
+        group,
+        precision,
+        factor.inverse(),
+        solution.value,
+        solution.gap,
+        solution.status,
+        solution.n_iter,
     )
 
 

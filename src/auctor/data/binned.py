@@ -191,10 +191,10 @@ class BinnedMatrix:
         slot = np.full(self.shape[1], -1, dtype=np.int64)
         slot[index] = np.arange(index.size)
         # Columns of codes keep the chosen parameters only; equal codes are merged.
-        chosen, bounds = slot[first] >= 0, self.arrays.bounds.astype(np.int64)
+        is_kept, bounds = slot[first] >= 0, self.arrays.bounds.astype(np.int64)
         books, lines = [], []
         for j, book in enumerate(self.books):
-            kept = chosen[bounds[j] : bounds[j + 1]]
+            kept = is_kept[bounds[j] : bounds[j + 1]]
             if kept.any():
                 assert not isinstance(book, MapBook)  # data with maps do not offer it
                 small, new = book.only(kept)
@@ -207,7 +207,7 @@ class BinnedMatrix:
             uncoded = self.uncoded[:, np.flatnonzero(there)]
             if isinstance(uncoded, np.ndarray):
                 uncoded = np.ascontiguousarray(uncoded)
-        where = slot[first][chosen], slot[second][there]
+        where = slot[first][is_kept], slot[second][there]
         return BinnedMatrix(pack(codes), books, uncoded, where)
 
 

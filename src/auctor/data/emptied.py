@@ -122,10 +122,10 @@ class Emptied:
 
     def some_columns(self, index: IntArray, share: float) -> CompressedColumns | None:
         """Only the columns ``index``; ``None`` if they hold more than this share of all entries."""
-        found = self._data.some_columns(index, share)
-        if found is None:
+        columns = self._data.some_columns(index, share)
+        if columns is None:
             return None
-        return self._emptied(found, np.flatnonzero(np.isin(index, self._empty)))
+        return self._emptied(columns, np.flatnonzero(np.isin(index, self._empty)))
 
     @staticmethod
     def _emptied(columns: CompressedColumns, empty: IntArray) -> CompressedColumns:

@@ -25,9 +25,9 @@ def is_dense(matrix: Any) -> bool:
     return isinstance(matrix, np.ndarray)
 
 
-def is_sparse(given: Any) -> bool:
+def is_sparse(matrix: Any) -> bool:
     """Whether an object is a sparse matrix or sparse array of scipy."""
-    return bool(issparse(given))
+    return bool(issparse(matrix))
 
 
 def dense_array(matrix: Any) -> Array:

@@ -35,16 +35,16 @@ class Formula(NamedTuple):
     parts: tuple[Any, ...]
 
 
-def filled(given: Any, kept: Sequence[Any]) -> Any:
+def filled(argument: Any, kept: Sequence[Any]) -> Any:
     """An argument with slots replaced by stored results, and formulas evaluated."""
-    if isinstance(given, Slot):
-        found = kept[given.place]
-        return getattr(found, given.part) if given.part else found
-    if isinstance(given, Formula):
-        function = getattr(np, given.name)
+    if isinstance(argument, Slot):
+        value = kept[argument.place]
+        return getattr(value, argument.part) if argument.part else value
+    if isinstance(argument, Formula):
+        function = getattr(np, argument.name)
         assert isinstance(function, np.ufunc)  # no other numpy function may be called
-        return function(*(filled(part, kept) for part in given.parts))
-    return given
+        return function(*(filled(part, kept) for part in argument.parts))
+    return argument
 
 
 # --- vectors --------------------------------------------------------------------------------
@@ -137,9 +137,9 @@ def _evaluated(value: float, slopes: FloatArray, rare: FloatArray = NOTHING) -> 
     return Evaluated(value, float(slopes.sum()), float(np.abs(slopes).sum()), slopes, rare)
 
 
-def _summary(data: Any, found: Evaluated) -> tuple[float, float, float, FloatArray]:
+def _summary(data: Any, evaluation: Evaluated) -> tuple[float, float, float, FloatArray]:
     """The fields of an evaluation that the driver needs."""
-    return found.value, found.total, found.size, found.rare
+    return evaluation.value, evaluation.total, evaluation.size, evaluation.rare
 
 
 def _row_curvature(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) -> FloatArray:
@@ -156,9 +156,9 @@ def _row_shifted(
     if not part.share:
         return 0.0, 0.0, 0.0, 0.0
     shifts = shifts_of(loss, scores, part.target)
-    found = shifts.at(t)
+    shifted = shifts.at(t)
     curve = shifts.curve(t) if curved else 0.0
-    return tuple(part.share * one for one in (*found, curve))  # type: ignore[return-value]
+    return tuple(part.share * one for one in (*shifted, curve))  # type: ignore[return-value]
 
 
 class Steps(NamedTuple):
@@ -178,10 +178,10 @@ def _row_steps(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) ->
     """Kinks of the worker's rows; None if the loss has none of this form."""
     if not part.share:
         return Steps(NOTHING, 0.0, 0.0, True)
-    found = shifts_of(loss, scores, part.target).steps()
-    if found is None:
+    steps = shifts_of(loss, scores, part.target).steps()
+    if steps is None:
         return None
-    values, before = found
+    values, before = steps
     goal, mass = float(part.row_share @ before), float(part.row_share.sum())
     return Steps(values, goal, mass, bool(np.isfinite(values).all()))
 
@@ -194,16 +194,16 @@ def _row_conjugate(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray
     """The share of the conjugate; None if there is no closed form."""
     if not part.share:
         return 0.0 if not slopes.any() else None
-    found = loss.conjugate(slopes / part.share, part.target)
-    return None if found is None else part.share * found
+    conjugate = loss.conjugate(slopes / part.share, part.target)
+    return None if conjugate is None else part.share * conjugate
 
 
 def _row_tangent(data: Any, loss: Loss, part: WorkerTarget, scores: FloatArray) -> float | None:
     """The shard's part of the constant term of a plane below the exact loss; None without one."""
     if not part.share:
         return 0.0
-    found = loss.tangent(scores, part.target)
-    return None if found is None else part.share * found
+    tangent = loss.tangent(scores, part.target)
+    return None if tangent is None else part.share * tangent
 
 
 def _row_centre(data: Any, loss: Loss, part: WorkerTarget, slopes: FloatArray) -> FloatArray:
@@ -242,9 +242,9 @@ def _pair_loss(
     if not part.share:
         return _evaluated(0.0, slopes, partial)
     # The mean over pairs with the own rows, times their share of the class.
-    value, found = loss.value_grad(part.whole(scores, rare), part.target)
-    slopes[part.own] = part.share * found[part.n_rare :]
-    return _evaluated(part.share * value, slopes, part.share * found[: part.n_rare])
+    value, spread_slopes = loss.value_grad(part.whole(scores, rare), part.target)
+    slopes[part.own] = part.share * spread_slopes[part.n_rare :]
+    return _evaluated(part.share * value, slopes, part.share * spread_slopes[: part.n_rare])
 
 
 def _pair_curvature(
@@ -274,11 +274,11 @@ def _pair_product(
     return _by_class(part, change, curvature.matvec(part.whole(change, rare)))
 
 
-def _by_class(part: WorkerTarget, like: FloatArray, found: FloatArray) -> Evaluated:
+def _by_class(part: WorkerTarget, like: FloatArray, slopes: FloatArray) -> Evaluated:
     """Values of the own rows in their places, and those of the rarer class, times the share."""
     out = np.zeros_like(like)
-    out[part.own] = part.share * found[part.n_rare :]
-    return _evaluated(0.0, out, part.share * found[: part.n_rare])
+    out[part.own] = part.share * slopes[part.n_rare :]
+    return _evaluated(0.0, out, part.share * slopes[: part.n_rare])
 
 
 def _class_total(data: Any, part: WorkerTarget, slopes: FloatArray, rare: bool) -> float:
@@ -329,7 +329,7 @@ class PartedThresholdLoss(Loss, Protocol):
     ) -> Flips:
         """The label flips that the slopes correspond to."""
 
-    def conjugate_of_flips(self, found: Flips, margins: Any) -> float | None:
+    def conjugate_of_flips(self, flips: Flips, margins: Any) -> float | None:
         """The conjugate at slopes that correspond to these flips."""
 
 
@@ -375,8 +375,8 @@ def _between(
 
 
 def _next_above(data: Any, values: FloatArray, part: WorkerTarget, low: float) -> float:
-    found = next_above(values, part.row_share, low)
-    return float(found) if found > low else np.inf
+    above = next_above(values, part.row_share, low)
+    return float(above) if above > low else np.inf
 
 
 def _threshold_loss(
@@ -402,8 +402,8 @@ def _threshold_flips(
     most: float,
 ) -> tuple[float, ...]:
     """The worker's sums of the label flips that slopes correspond to."""
-    found = loss.flips_of(slopes, part.target.y, part.row_share, margins, most)
-    return tuple(float(one) for one in found)
+    flips = loss.flips_of(slopes, part.target.y, part.row_share, margins, most)
+    return tuple(float(one) for one in flips)
 
 
 def _threshold_centre(

@@ -284,19 +284,19 @@ def _variance_around(matrix: FloatArray, mean: FloatArray, share: FloatArray) ->
 
 def _only_zero_one(matrix: Any, share: FloatArray) -> Array:
     """Mask of the columns that only have zeros and ones in the rows of positive weight."""
-    found = np.ones(matrix.shape[1], dtype=bool)
+    binary = np.ones(matrix.shape[1], dtype=bool)
     if is_dense(matrix):
         for rows, columns in _parts(matrix):
             part = matrix[rows, columns][share[rows] > 0.0]
-            found[columns] &= ((part == 0.0) | (part == 1.0)).all(axis=0)
-        return found
+            binary[columns] &= ((part == 0.0) | (part == 1.0)).all(axis=0)
+        return binary
     other = (matrix.data != 0.0) & (matrix.data != 1.0)
     if share.min() == 0.0:
         by_rows = matrix.format == "csr"
         weighs = share > 0.0
         other &= np.repeat(weighs, np.diff(matrix.indptr)) if by_rows else weighs[matrix.indices]
-    found[_columns_of(matrix)[other]] = False
-    return found
+    binary[_columns_of(matrix)[other]] = False
+    return binary
 
 
 def _columns_of(matrix: Any) -> Array:

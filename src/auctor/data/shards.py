@@ -231,14 +231,14 @@ def open_folder(path: AnyPath) -> ShardFolder:
     folder = Path(path)
     fields = _read_manifest(folder)
     try:
-        found = _folder(folder, fields)
+        shards = _folder(folder, fields)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _broken("fields that no manifest has", folder / MANIFEST) from error
-    listed = {one.path.name for one in found.shards}
+    listed = {one.path.name for one in shards.shards}
     for other in sorted(folder.glob(f"*{ENDING}")):
         if other.name not in listed:
             _refuse("a shard that the manifest does not list", other)
-    for shard in found.shards:
+    for shard in shards.shards:
         try:
             state = shard.path.lstat()
         except OSError as error:
@@ -248,7 +248,7 @@ def open_folder(path: AnyPath) -> ShardFolder:
         if state.st_size != shard.n_bytes:
             cut = ": it is truncated" if state.st_size < shard.n_bytes else ""
             _refuse(f"{state.st_size} bytes instead of {shard.n_bytes}{cut}", shard.path)
-    return found
+    return shards
 
 
 def _read_manifest(folder: Path) -> Any:

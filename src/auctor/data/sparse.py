@@ -91,11 +91,11 @@ class Sparse(InMemory):
         """``slopes.T @ X``, (K, d), in one pass over rows."""
         if not self.by_rows:
             return super().several_gradients(slopes)
-        found = self._reduce(
+        gradients = self._reduce(
             lambda out, low, high: several.scatters(*self._parts, slopes, out, low, high),
             (self.n_columns, slopes.shape[1]),
         )[0]
-        return np.ascontiguousarray(found.T)
+        return np.ascontiguousarray(gradients.T)
 
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``, in one pass over rows."""

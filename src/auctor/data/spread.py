@@ -98,8 +98,10 @@ class Residents:
         # Tell the workers which results the driver no longer refers to.
         dropped = self._dropped.copy()
         sent = [
-            ResidentCall(self._owner, number, method, given, [key.number for key in keys], dropped)
-            for given, keys in zip(arguments, kept, strict=True)
+            ResidentCall(
+                self._owner, number, method, argument, [key.number for key in keys], dropped
+            )
+            for argument, keys in zip(arguments, kept, strict=True)
         ]
         answers = self._workers.each(RESIDENT, sent)
         del self._dropped[: len(dropped)]  # only now: a call that fails has dropped nothing
@@ -170,28 +172,28 @@ class Holder:
         return sent, kept
 
 
-def _of_shard(given: Any, shard: int, known: list[Any]) -> Any:
+def _of_shard(argument: Any, shard: int, known: list[Any]) -> Any:
     """An argument in the form in which it is sent to one shard."""
-    if isinstance(given, Spread):
-        return _of_shard(given.formula, shard, known)
-    if isinstance(given, Leaf):
-        known.append(given.references[shard])
-        return Slot(len(known) - 1, given.part)
-    if isinstance(given, Formula):
-        return Formula(given.name, tuple(_of_shard(one, shard, known) for one in given.parts))
-    if isinstance(given, PerShard):
-        return given.parts[shard]
-    return given
+    if isinstance(argument, Spread):
+        return _of_shard(argument.formula, shard, known)
+    if isinstance(argument, Leaf):
+        known.append(argument.references[shard])
+        return Slot(len(known) - 1, argument.part)
+    if isinstance(argument, Formula):
+        return Formula(argument.name, tuple(_of_shard(one, shard, known) for one in argument.parts))
+    if isinstance(argument, PerShard):
+        return argument.parts[shard]
+    return argument
 
 
-def count_floats(given: Any) -> int:
+def count_floats(argument: Any) -> int:
     """Number of floats in a nested argument or result."""
-    if isinstance(given, np.ndarray):
-        return int(given.size)
-    if isinstance(given, float | np.floating):
+    if isinstance(argument, np.ndarray):
+        return int(argument.size)
+    if isinstance(argument, float | np.floating):
         return 1
-    if isinstance(given, tuple | list):
-        return sum(count_floats(one) for one in given)
+    if isinstance(argument, tuple | list):
+        return sum(count_floats(one) for one in argument)
     return 0
 
 
@@ -258,13 +260,13 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
         here = [np.asarray(one) if isinstance(one, Spread) else one for one in inputs]
         return getattr(ufunc, method)(*here, **options)
 
-    def _part(self, given: Any) -> Any:
+    def _part(self, other: Any) -> Any:
         """An operand as part of a formula; numpy vectors are sent to the workers."""
-        if isinstance(given, Spread):
-            return given.formula
-        if isinstance(given, np.ndarray) and given.ndim:
-            return self.holder.sent(given)
-        return float(given)
+        if isinstance(other, Spread):
+            return other.formula
+        if isinstance(other, np.ndarray) and other.ndim:
+            return self.holder.sent(other)
+        return float(other)
 
     def _dot(self, first: Any, second: Any) -> float:
         return float(self.holder.total("dot", self._part(first), self._part(second)))
@@ -310,8 +312,8 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
         return self.holder.ask("extremes", self)
 
 
-def _fits(given: Any) -> bool:
+def _fits(argument: Any) -> bool:
     """Whether an argument can be part of a formula: a number, or a vector of all rows."""
-    return isinstance(given, Spread | float | int | np.floating) or (
-        isinstance(given, np.ndarray) and given.ndim <= 1
+    return isinstance(argument, Spread | float | int | np.floating) or (
+        isinstance(argument, np.ndarray) and argument.ndim <= 1
     )

@@ -370,6 +370,6 @@ class FileWorkers:
             return self.each(method, arguments)
         blocks = kept[0][0].codes.blocks()
         return [
-            call(block, method, given, [block])
-            for given, block in zip(arguments, blocks, strict=True)
+            call(block, method, argument, [block])
+            for argument, block in zip(arguments, blocks, strict=True)
         ]

@@ -220,9 +220,11 @@ def contest(
             if contender.raw:
                 rows_of, held_of = part._replace(matrix=raw[0]), raw[1]
             try:
-                found = _measure(contender, rows_of, held_of, hits[test], rules, counted)
-                measured[contender.name].append(found)
-                needed = 0.0 if contender.library == OURS else found.seconds * rules.folds
+                contender_scores = _measure(contender, rows_of, held_of, hits[test], rules, counted)
+                measured[contender.name].append(contender_scores)
+                needed = (
+                    0.0 if contender.library == OURS else contender_scores.seconds * rules.folds
+                )
                 if rules.budget is not None and needed > 1.5 * rules.budget and not number:
                     slow[contender.name] = (
                         f"It would take {needed:.0f} seconds. Set `repeats` to have it."
@@ -396,18 +398,18 @@ def _measure(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
-        fitted = contender.fit(part, rules)
+        model = contender.fit(part, rules)
         seconds = time.perf_counter() - start
-    scores = fitted.scores(held)
+    scores = model.scores(held)
     return _HeldOutResult(
         value=rules.objective.measure(truth, scores, weight),
         auc=metrics.auc(truth, scores, weight=weight),
         prbep=metrics.prbep(truth, scores, weight=weight),
         f1=metrics.fbeta(truth, scores > 0.0, weight=weight),
         seconds=seconds,
-        strength=fitted.strength,
+        strength=model.strength,
         early=any(issubclass(w.category, contender.early) for w in caught),
-        on_edge=fitted.on_edge,
+        on_edge=model.on_edge,
     )
 
 

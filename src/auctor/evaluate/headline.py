@@ -100,13 +100,13 @@ def _weighted_headline(
         return metrics.confusion(y, s > threshold, weight=w)
 
     def precision(y: Array, s: FloatArray, w: FloatArray) -> float:
-        found = table(y, s, w)
-        flagged = found.tp + found.fp
-        return found.tp / flagged if flagged > 0.0 else math.nan
+        headline = table(y, s, w)
+        flagged = headline.tp + headline.fp
+        return headline.tp / flagged if flagged > 0.0 else math.nan
 
     def recall(y: Array, s: FloatArray, w: FloatArray) -> float:
-        found = table(y, s, w)
-        return found.tp / (found.tp + found.fn)
+        headline = table(y, s, w)
+        return headline.tp / (headline.tp + headline.fn)
 
     return Headline(
         auc=estimate(lambda y, s, w: metrics.auc(y, s, weight=w)),
@@ -126,5 +126,5 @@ def calibration(
     """The calibration error of probabilities with its interval; ``None`` without probabilities."""
     if probability is None:
         return None
-    found = metrics.calibration_error(y, np.clip(probability, 0.0, 1.0), weight=weight)
-    return Estimate(*found, "normal, of its square")
+    error = metrics.calibration_error(y, np.clip(probability, 0.0, 1.0), weight=weight)
+    return Estimate(*error, "normal, of its square")

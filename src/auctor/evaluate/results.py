@@ -255,14 +255,14 @@ class TrainingRun:
     def chosen(self) -> str:
         """The kind of model with the scores of those that competed, and the cross-validation."""
         kinds = ", ".join(f"{name} {mean:.4f}" for name, mean in self.candidates.items())
-        found = self.cross_validated
+        scores = self.cross_validated
         words = []
-        if found is not None:
+        if scores is not None:
             assert self.fitted.fold_scores is not None
             where = f"{self.fitted.fold_scores.size} folds of the training rows"
-            words.append(f"{self.model.metric} by {where}: {found.value:.4f}")
-            if math.isfinite(found.low):
-                words[-1] += f", 95 % interval {found.low:.4f} to {found.high:.4f}"
+            words.append(f"{self.model.metric} by {where}: {scores.value:.4f}")
+            if math.isfinite(scores.low):
+                words[-1] += f", 95 % interval {scores.low:.4f} to {scores.high:.4f}"
         words.append(f"Kind of model: {self.model.kind}")
         if kinds:
             words[-1] += f", the simplest whose lag may be chance ({kinds})"
@@ -288,9 +288,9 @@ class TrainingRun:
     @speaks
     def summary(self, measured: dict[str, Any]) -> dict[str, Any]:
         """The results of the run as plain values for JSON; ``measured`` is from `measure`."""
-        parts, fitted = self.parts, self.fitted
-        worst = max(fitted.solutions, key=lambda solution: solution.gap)
-        surrogate = fitted.search.surrogate if fitted.search is not None else None
+        parts, result = self.parts, self.fitted
+        worst = max(result.solutions, key=lambda solution: solution.gap)
+        surrogate = result.search.surrogate if result.search is not None else None
         return {
             "command": self.command,
             "metric": str(self.model.metric),
@@ -298,8 +298,8 @@ class TrainingRun:
             "kind": self.model.kind,
             "candidates": self.candidates,
             "cross_validated": self.cross_validated,
-            "folds": 0 if fitted.fold_scores is None else fitted.fold_scores.size,
-            "strength": fitted.params.strength if fitted.strength is None else fitted.strength,
+            "folds": 0 if result.fold_scores is None else result.fold_scores.size,
+            "strength": result.params.strength if result.strength is None else result.strength,
             "surrogate": surrogate or default_surrogate(self.model.metric, self.model.surrogate),
             "classes": parts.classes.tolist(),
             "positive": parts.pos_label,
@@ -313,7 +313,7 @@ class TrainingRun:
             "certified": worst.certified,
             "status": worst.status.name.lower(),
             "solver": worst.solver,
-            "n_iter": fitted.n_iter,
+            "n_iter": result.n_iter,
             "n_nonzero": self.model.n_used,
             "standardised": self.scaling is not None,
             "seconds": self.seconds,
@@ -350,10 +350,10 @@ def split_text(parts: Parts) -> str:
     )
 
 
-def savings_text(found: Savings) -> str:
+def savings_text(savings: Savings) -> str:
     """What predictions save, as a sentence."""
     return (
-        f"The predictions save {found.share:.1%} on the test rows: their mistakes cost "
-        f"{found.cost:,.6g}, those of flagging nothing {found.flag_none:,.6g}, of flagging "
-        f"everything {found.flag_all:,.6g}."
+        f"The predictions save {savings.share:.1%} on the test rows: their mistakes cost "
+        f"{savings.cost:,.6g}, those of flagging nothing {savings.flag_none:,.6g}, of flagging "
+        f"everything {savings.flag_all:,.6g}."
     )

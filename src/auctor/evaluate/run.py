@@ -93,16 +93,16 @@ def train(
         # Scaling in place would also change the test rows where these are the training rows.
         rows = scaled_rows(params, rows, in_place=rows.matrix is not parts.test)
         progress.watch_rows(*_measure(params, parts, rows.scaling))
-        fitted = train_model(params, rows, options)
+        result = train_model(params, rows, options)
     seconds = time.perf_counter() - start
-    warnings_so_far += fitted.warnings
-    if fitted.interrupted:
+    warnings_so_far += result.warnings
+    if result.interrupted:
         # The user knows of the interrupt; the warning of the solver would only repeat it.
         reason = Status.INTERRUPTED.value
         warnings_so_far = [one for one in warnings_so_far if reason not in str(one)]
-    train_auc, train_score = _on_training_rows(fitted.model, rows)
+    train_auc, train_score = _on_training_rows(result.model, rows)
     return TrainingRun(
-        fitted,
+        result,
         parts,
         rows,
         command=command,
@@ -121,12 +121,12 @@ def _choose(
 ) -> tuple[ClassifierParameters, Parts, Rows, FitOptions]:
     """The kind of model that the folds choose, with the rows as it reads them."""
     with limit_threads(params.n_threads):
-        chosen = kind_for(params).choose(params, rows, parts.schema, FitOptions())
-    train = chosen.rows.matrix
-    test = train if parts.test is parts.train else chosen.matrix(parts.test)
+        plan = kind_for(params).choose(params, rows, parts.schema, FitOptions())
+    train = plan.rows.matrix
+    test = train if parts.test is parts.train else plan.matrix(parts.test)
     changes = {"class_weight": params.class_weight, "pos_label": params.pos_label}
-    parts = parts._replace(train=train, test=test, schema=chosen.schema)
-    return replace(chosen.params, **changes), parts, chosen.rows, chosen.options
+    parts = parts._replace(train=train, test=test, schema=plan.schema)
+    return replace(plan.params, **changes), parts, plan.rows, plan.options
 
 
 def _rows(params: ClassifierParameters, parts: Parts) -> Rows:

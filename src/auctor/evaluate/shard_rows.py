@@ -48,10 +48,10 @@ class ShardRows:
         ends = np.cumsum([0, *data.holder.lengths])
         parts = np.split(numbers[order], np.searchsorted(numbers[order], ends[1:-1]))
         local = [part - start for part, start in zip(parts, ends[:-1], strict=True)]
-        found = np.concatenate(data.holder.ask("answer", RowQuestion(), PerShard(local), None))
+        answers = np.concatenate(data.holder.ask("answer", RowQuestion(), PerShard(local), None))
         if bins is not None:
-            found = bins.values(found.astype(np.uint8))
-        return cls(data, measured.size, dict(zip(shown[order].tolist(), found, strict=True)))
+            answers = bins.values(answers.astype(np.uint8))
+        return cls(data, measured.size, dict(zip(shown[order].tolist(), answers, strict=True)))
 
     def __getitem__(self, index: Any) -> FloatArray:
         """Some of the rows that were read, by position."""

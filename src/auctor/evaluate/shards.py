@@ -54,7 +54,7 @@ def without_rows(data: Sharded, held: IntArray) -> Sharded:
 
 @speaks_as("train")
 def run_on_shards(
-    fitted: ClassifierResult,
+    result: ClassifierResult,
     data: Sharded,
     held: IntArray,
     *,
@@ -75,13 +75,13 @@ def run_on_shards(
     seed, command, seconds, word, warned
         As in `TrainingRun`.
     """
-    model, labels = fitted.model, data.row_labels()
+    model, labels = result.model, data.row_labels()
     classes, codes = encode(labels, None)
     positive = positive_code(classes, codes, pos_label=model.classes[model.positive])
     trained = without_rows(data, held).target.weight
     rows = Rows(data, classes, codes, trained, positive=positive)
     whole = model.decision_function(data)
-    measured, decision, split = _measured(fitted, whole, held)
+    measured, decision, split = _measured(result, whole, held)
     weight = None if data.target.weight is None else data.target.weight[measured]
     likely = model.probabilities_at(decision) if model.has_probabilities else None
     scored = ScoredRows(codes[measured], decision, likely, seed, positive, weight)
@@ -95,7 +95,7 @@ def run_on_shards(
     )  # fmt: skip
     every = ScoredRows(codes, whole, None, seed, positive, trained)
     return TrainingRun(
-        fitted, parts, rows, command=command, seed=seed, progress=Progress(None), word=word,
+        result, parts, rows, command=command, seed=seed, progress=Progress(None), word=word,
         warned=list(warned), seconds=seconds,
         train_auc=metrics.auc(every.hit, every.scores, weight=every.weight),
         train_score=own_score(model, every), scored=scored, split=split,
@@ -111,14 +111,14 @@ def schema_of(data: Sharded) -> Schema:
 
 
 def _measured(
-    fitted: ClassifierResult, whole: FloatArray, held: IntArray
+    result: ClassifierResult, whole: FloatArray, held: IntArray
 ) -> tuple[IntArray, FloatArray, str | None]:
     """Rows to measure on, their decision values, and how they were chosen if members left them out.
 
     These are all rows if none were left out.
     """
-    if fitted.oof is not None:
-        decision = fitted.oof[:, 0] - fitted.model.threshold[0]
+    if result.oof is not None:
+        decision = result.oof[:, 0] - result.model.threshold[0]
         seen = np.flatnonzero(np.isfinite(decision))
         if seen.size:
             return seen, decision[seen], LEFT_OUT

@@ -17,7 +17,7 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
     The code of a value, which selects its table entry, is one plus the number of cuts below it; a
     missing value has the code 0. Returns the name of the scores, (rows, classes).
     """
-    tables = [np.column_stack(found) for found in zip(*map(bins.tables, coef), strict=True)]
+    tables = [np.column_stack(columns) for columns in zip(*map(bins.tables, coef), strict=True)]
     axis = graph.constant("code_axis", np.array([1]))
     one, none = (graph.constant(f"code_{k}", np.array([[k]])) for k in (1, 0))
     used = {j for pair in bins.pairs for j in (pair.first, pair.second)}

@@ -75,38 +75,38 @@ def to_onnx(
     """
     check_choice("dtype", dtype, ("float64", "float32"))
     onnx = require("onnx", extra="onnx")
-    found = exported(model)
-    if found.model.coef.nbytes > MOST_BYTES:
+    parts = exported(model)
+    if parts.model.coef.nbytes > MOST_BYTES:
         raise ParameterError(
-            f"coefficients of less than 2 GB; got {found.model.coef.nbytes} bytes. Drop the "
+            f"coefficients of less than 2 GB; got {parts.model.coef.nbytes} bytes. Drop the "
             "columns whose weight is zero."
         )
     graph = Graph(onnx, dtype)
-    if found.schema is not None:
-        add_table(graph, found.schema)
+    if parts.schema is not None:
+        add_table(graph, parts.schema)
     else:
-        graph.rows = graph.number_input("X", found.model.n_features)
-    add_model(graph, found.model)
+        graph.rows = graph.number_input("X", parts.model.n_features)
+    add_model(graph, parts.model)
     if reasons:
-        _add_reasons(graph, found, Asked(reasons, baseline, texts))
-    content = graph.serialised(found.title, dict(_metadata(found)))
+        _add_reasons(graph, parts, Asked(reasons, baseline, texts))
+    content = graph.serialised(parts.title, dict(_metadata(parts)))
     if path is not None:
         write_bytes(path, content)
     return content
 
 
-def _metadata(found: Exported) -> Iterator[tuple[str, str]]:
+def _metadata(parts: Exported) -> Iterator[tuple[str, str]]:
     """Names and JSON of the metadata of a graph."""
-    model = found.model
-    names = model.feature_names if found.schema is None else found.schema.feature_names
+    model = parts.model
+    names = model.feature_names if parts.schema is None else parts.schema.feature_names
     if names is not None:
         yield "feature_names", json.dumps(list(names))
     if isinstance(model, LinearModel):
         yield "classes", json.dumps(_labels(model.classes).tolist())
-    if found.chosen is not None:
-        yield "threshold", json.dumps(found.chosen.threshold.tolist())
-        if found.chosen.binary:
-            yield "positive", json.dumps(str(found.chosen.classes[found.chosen.positive]))
+    if parts.chosen is not None:
+        yield "threshold", json.dumps(parts.chosen.threshold.tolist())
+        if parts.chosen.binary:
+            yield "positive", json.dumps(str(parts.chosen.classes[parts.chosen.positive]))
 
 
 def add_model(graph: Graph, model: LinearModel | RegressionModel) -> None:
@@ -157,13 +157,13 @@ def _add_classifier(graph: Graph, model: LinearModel) -> None:
         graph.output("probabilities", graph.kinds.DOUBLE, ["rows", k])
 
 
-def _add_reasons(graph: Graph, found: Exported, asked: Asked) -> None:
+def _add_reasons(graph: Graph, exported_parts: Exported, asked: Asked) -> None:
     """Add the columns that raise the score of the positive class most."""
-    model = found.model
-    named = found.schema is not None and bool(found.schema.columns)
-    columns = [Column(name, "number") for name in found.column_names]
-    if named and found.schema is not None:
-        columns = list(found.schema.columns)
+    model = exported_parts.model
+    named = exported_parts.schema is not None and bool(exported_parts.schema.columns)
+    columns = [Column(name, "number") for name in exported_parts.column_names]
+    if named and exported_parts.schema is not None:
+        columns = list(exported_parts.schema.columns)
     names, base = names_and_base(model, columns, asked)
     used = list(range(len(names)))
     if isinstance(model, AdditiveModel | AdditiveRegressionModel):

@@ -101,8 +101,8 @@ def rest(asked: Asked, score: str) -> str:
     return f"{score} - baseline - {parts}"
 
 
-def _case(column: str, found: Mapping[str, str], other: str) -> str:
-    cases = " ".join(f"WHEN {sql_literal(name)} THEN {what}" for name, what in found.items())
+def _case(column: str, replies: Mapping[str, str], other: str) -> str:
+    cases = " ".join(f"WHEN {sql_literal(name)} THEN {what}" for name, what in replies.items())
     return f"CASE {column} {cases} ELSE {other} END" if cases else other
 
 

@@ -107,14 +107,14 @@ def to_sql(
       FROM points source
     ) scored
     """
-    found = exported(model)
-    schema = schema if found.schema is None else found.schema
+    parts = exported(model)
+    schema = schema if parts.schema is None else parts.schema
     if schema is not None and schema.columns:
         check_listed(schema)
         columns = texts_read = schema.columns
     else:  # an array of numbers
         texts_read = ()
-        columns = tuple(Column(name, "number") for name in found.column_names)
+        columns = tuple(Column(name, "number") for name in parts.column_names)
     asked = Asked(reasons, baseline, texts) if reasons else None
     added = ADDED if asked is None else (*ADDED, *asked.columns)
     taken = [column.name for column in columns if column.name.lower() in added]
@@ -123,9 +123,9 @@ def to_sql(
             f"columns with other names than {', '.join(added)}; got {taken[0]!r}. Rename the "
             "column before training."
         )
-    about = found.title
-    if found.chosen is not None and found.chosen.binary:
-        about += f", positive class {found.chosen.classes[found.chosen.positive]}"
+    about = parts.title
+    if parts.chosen is not None and parts.chosen.binary:
+        about += f", positive class {parts.chosen.classes[parts.chosen.positive]}"
     # Databases disagree about which characters end a comment; none is left in these lines.
     notes = [f"auctor {__version__}: {about}"]
     notes += [
@@ -134,7 +134,7 @@ def to_sql(
         if column.kind == "date"
     ]
     comments = (f"-- {printable(note)}" for note in notes)
-    text = "\n".join([*comments, *_query(found, columns, texts_read, table, asked)]) + "\n"
+    text = "\n".join([*comments, *_query(parts, columns, texts_read, table, asked)]) + "\n"
     _refuse_unstorable(text)
     if path is not None:
         write_bytes(path, text.encode())
@@ -143,8 +143,8 @@ def to_sql(
 
 def _refuse_unstorable(text: str) -> None:
     """Refuse characters that no database has in a name or a value, quoted or not."""
-    if found := re.search("[\0\ud800-\udfff]", text):
-        around = text[max(0, found.start() - 10) : found.end() + 10]
+    if character := re.search("[\0\ud800-\udfff]", text):
+        around = text[max(0, character.start() - 10) : character.end() + 10]
         raise ParameterError(
             "names and categories without NUL and without halves of surrogate pairs; got "
             f"{around!r}. Rename the column or the category before training."
@@ -152,16 +152,16 @@ def _refuse_unstorable(text: str) -> None:
 
 
 def _query(
-    found: Exported,
+    exported_parts: Exported,
     columns: Sequence[Column],
     texts_read: Sequence[Column],
     table: str,
     asked: Asked | None,
 ) -> Iterator[str]:
     """The lines of the query, without comments."""
-    model, added = found.model, {}
+    model, added = exported_parts.model, {}
     if isinstance(model, RegressionModel):
-        scores = {"prediction": _regression(found.title, model, columns)}
+        scores = {"prediction": _regression(exported_parts.title, model, columns)}
         if asked is None:
             yield from _scored(_as_read(scores, texts_read), table)
             return
@@ -221,9 +221,9 @@ def _parts(
         of = dict(zip(model.part_names(None), shown, strict=True))
         known = dict(zip(plain, own, strict=True))
         texts = [_value(column, level) for column in columns for level in _levels(column)]
-        found = score_table(model, plain, 0).sql_parts(dict(zip(plain, texts, strict=True)))
-        parts = {of[" x ".join(group)]: part for group, part in found.items()}
-        values = {of[" x ".join(g)]: as_words([known[name] for name in g]) for g in found}
+        sql_terms = score_table(model, plain, 0).sql_parts(dict(zip(plain, texts, strict=True)))
+        parts = {of[" x ".join(group)]: part for group, part in sql_terms.items()}
+        values = {of[" x ".join(g)]: as_words([known[name] for name in g]) for g in sql_terms}
         return parts, values
     parts, start = {}, 0
     for column in columns:

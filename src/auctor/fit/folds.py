@@ -90,14 +90,14 @@ def time_folds(by: SplitBy, codes: IntArray, count: int) -> Iterator[tuple[IntAr
     ordered = np.sort(by.times)
     starts = np.unique(ordered[(np.arange(1, count + 1) * ordered.size) // (count + 1)])
     ends = np.append(starts[1:], np.inf)
-    found = 0
+    n_folds = 0
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         test = (by.times >= start) & (by.times < end)
         train = by.before(start, test)
         if np.unique(codes[train]).size == np.unique(codes).size:
-            found += 1
+            n_folds += 1
             yield train, np.flatnonzero(test)
-    if not found:
+    if not n_folds:
         raise DataError(
             "rows of every class before some cut in time; got none. Pass rows of more times, a "
             "smaller `gap`, or no times."

@@ -39,18 +39,18 @@ def guaranteed_fit(
     train : callable
         Fits to the training rows.
     """
-    fitted, held = _parts(params, rows)
+    to_fit, held = _parts(params, rows)
     inner = replace(params, threshold=0.0)
     options = replace(options, explored=None)  # the fits of a comparison have seen all rows
     if options.offset is not None:
-        options = replace(options, offset=options.offset[fitted])
+        options = replace(options, offset=options.offset[to_fit])
     if options.splits is not None:
-        options = replace(options, splits=[_inside(split, fitted) for split in options.splits])
+        options = replace(options, splits=[_inside(split, to_fit) for split in options.splits])
     test = rows.take(held)
     hits = test.codes == rows.positive
     if cut.criterion != "precision":  # too few rows are refused before any work
         metrics.best_threshold(hits, np.zeros(held.size), *cut, weight=test.weight)
-    result = train(inner, rows.take(fitted), options)
+    result = train(inner, rows.take(to_fit), options)
     result = replace(result, params=replace(result.params, threshold=params.threshold))
     if result.model is None or result.interrupted:
         return result
@@ -65,7 +65,7 @@ def guaranteed_fit(
     oof = result.oof
     if oof is not None:
         oof = np.full((rows.codes.size, oof.shape[1]), np.nan)
-        oof[fitted] = result.oof
+        oof[to_fit] = result.oof
     return replace(result, model=model, oof=oof)
 
 
@@ -89,11 +89,11 @@ def _parts(params: ClassifierParameters, rows: Rows) -> Split:
             f"{fewest}. Pass more rows, or drop the confidence."
         )
     folds = list(folds_by(seen.codes, min(count, fewest), fold_seed(params), seen.groups, seen.by))
-    fitted, held = folds[-1]  # the latest rows, where folds are in time
-    return kept[fitted], kept[held]
+    to_fit, held = folds[-1]  # the latest rows, where folds are in time
+    return kept[to_fit], kept[held]
 
 
-def _inside(split: Split, fitted: IntArray) -> Split:
+def _inside(split: Split, to_fit: IntArray) -> Split:
     """A fold with the numbers that its rows have among those of the fit."""
-    train, test = (np.flatnonzero(np.isin(fitted, part)) for part in split)
+    train, test = (np.flatnonzero(np.isin(to_fit, part)) for part in split)
     return train, test

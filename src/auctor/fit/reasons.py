@@ -278,8 +278,8 @@ def _shown(matrix: Any, column: Column, start: int, rows: IntArray) -> Sequence[
         return of_kind(column.kind, part[:, 0].astype(np.float64))
     names = column.levels or [*map(str, range(column.width))]
     # A row has one level or none, or any number of words.
-    found = [[names[k] for k in np.flatnonzero(one).tolist()] for one in part]
-    return [", ".join(one) or None for one in found]
+    shown_names = [[names[k] for k in np.flatnonzero(one).tolist()] for one in part]
+    return [", ".join(one) or None for one in shown_names]
 
 
 def of_kind(kind: str, numbers: FloatArray) -> Sequence[Any]:

@@ -187,10 +187,10 @@ def facts_of_columns(
 
     def costs(role: str) -> FloatArray | float | None:
         name = roles.get(role)
-        found = float(name) if name is not None and name not in words else numbers(role)
-        if found is not None:
-            costs_of_rows(role, found, np.size(found))
-        return found
+        values = float(name) if name is not None and name not in words else numbers(role)
+        if values is not None:
+            costs_of_rows(role, values, np.size(values))
+        return values
 
     def numbers(role: str) -> FloatArray | None:
         texts = column(role)
@@ -220,16 +220,16 @@ def facts_of_columns(
 def described_rows(facts: RowFacts) -> dict[str, float | str]:
     """Numbers of groups and times, the range of times, and the sum of the weights."""
     by = facts.by
-    found: dict[str, float | str] = {}
+    descriptions: dict[str, float | str] = {}
     if facts.weight is not None:
-        found["total weight"] = float(facts.weight.sum())
+        descriptions["total weight"] = float(facts.weight.sum())
     if by is not None and by.apart is not None:
-        found["groups"] = int(by.apart.max()) + 1
+        descriptions["groups"] = int(by.apart.max()) + 1
     if by is not None and by.times is not None:
-        found["different times"] = np.unique(by.times).size
+        descriptions["different times"] = np.unique(by.times).size
         ends = float(by.times.min()), float(by.times.max())
-        found["first time"], found["last time"] = map(by.shown, ends)
-    return found
+        descriptions["first time"], descriptions["last time"] = map(by.shown, ends)
+    return descriptions
 
 
 def is_number(text: str) -> bool:

@@ -127,7 +127,7 @@ def _searched(
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class Plan:
     """The kind of model that was chosen, and how its fit goes on.
 
     Parameters
@@ -163,9 +163,9 @@ class ModelKind:
     #: Whether `choose` says which kind of model to train; else it is this one.
     competes: ClassVar[bool] = False
 
-    def choose(self, params: Any, rows: Rows, schema: Schema, options: FitOptions) -> Chosen:
+    def choose(self, params: Any, rows: Rows, schema: Schema, options: FitOptions) -> Plan:
         """The kind of model to train on the rows of a table."""
-        return Chosen(params, schema, rows, options)
+        return Plan(params, schema, rows, options)
 
     def read_rows(self, X: Any) -> Any:
         """Rows as a matrix to which the model can be fitted."""

@@ -54,15 +54,15 @@ def lloyd(
     that is farthest from its centre.
     """
     n, diagonal = len(K), np.diagonal(K)
-    chosen = [int(rng.integers(n))]
+    centres = [int(rng.integers(n))]
     for _ in range(1, k):
-        apart = (diagonal[:, None] - 2.0 * K[:, chosen] + diagonal[chosen]).min(axis=1).clip(0.0)
-        apart[chosen] = 0.0
+        apart = (diagonal[:, None] - 2.0 * K[:, centres] + diagonal[centres]).min(axis=1).clip(0.0)
+        apart[centres] = 0.0
         total = apart.sum()
-        free = np.setdiff1d(np.arange(n), chosen)
-        chosen.append(int(rng.choice(n, p=apart / total) if total > 0.0 else rng.choice(free)))
+        free = np.setdiff1d(np.arange(n), centres)
+        centres.append(int(rng.choice(n, p=apart / total) if total > 0.0 else rng.choice(free)))
     # The first distances are those of the pre-images: k(x, x) - 2 k(x, m) + k(m, m).
-    labels = (diagonal[chosen] - 2.0 * K[:, chosen]).argmin(axis=1)
+    labels = (diagonal[centres] - 2.0 * K[:, centres]).argmin(axis=1)
     n_iter, moved = 0, True
     while moved and n_iter < max_iter:
         labels = filled(labels, k, K)

@@ -236,8 +236,8 @@ def _window(table: FloatArray, start: IntArray, steps: int) -> FloatArray:
     """The values of ``steps`` steps from the midnights of some days; NaN after the end."""
     flat, per_day = table.ravel(), table.shape[1]
     at = start[:, None] * per_day + np.arange(steps)
-    found: FloatArray = np.where(at < flat.size, flat[np.minimum(at, flat.size - 1)], np.nan)
-    return found
+    window: FloatArray = np.where(at < flat.size, flat[np.minimum(at, flat.size - 1)], np.nan)
+    return window
 
 
 def _joined(

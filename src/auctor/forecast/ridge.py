@@ -107,13 +107,13 @@ def choose_kernel(X: FloatArray, Y: FloatArray, groups: Sequence[slice]) -> DayK
         widths = np.arange(len(groups) + 2) < len(groups)
         starts = [error.start + np.log(more) * widths for more in STARTS]
         start = min(starts, key=lambda p: error.value_grad(p)[0])
-        found = minimize(
+        solution = minimize(
             error.value_grad, start, jac=True, method="L-BFGS-B",
             bounds=[BOUNDS] * start.size, options={"maxiter": MOST_ITERATIONS},
         )  # fmt: skip
-        linear, strength = np.exp(found.x[-2:])
+        linear, strength = np.exp(solution.x[-2:])
         kernel = DayKernel(
-            centre, scale * np.exp(0.5 * found.x[owner]), float(linear), float(strength)
+            centre, scale * np.exp(0.5 * solution.x[owner]), float(linear), float(strength)
         )
         return kernel._replace(strength=best_strength(kernel, X, Y, folds))
 

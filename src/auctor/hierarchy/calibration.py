@@ -51,26 +51,26 @@ class Calibration(NamedTuple):
         counted = np.ones(on.shape, dtype=bool) if inside is None else inside.copy()
         if weight is not None:
             counted &= (weight > 0.0)[:, None]
-        found = cls.identity(on.shape[1])
+        calibration = cls.identity(on.shape[1])
         positives, total = (on & counted).sum(axis=0), counted.sum(axis=0)
         known = counted & ((positives > 0) & (positives < total))[None, :]
         if not known.any():
-            return found
+            return calibration
         # One slope and offset for the entries of all labels together, as the fallback.
         rows = np.broadcast_to(np.arange(on.shape[0])[:, None], on.shape)
         common = Sigmoid.fit(
             scores[known], on[known], None if weight is None else weight[rows[known]]
         )
-        found.slope[:], found.offset[:] = max(common.slope, 0.0), common.offset
+        calibration.slope[:], calibration.offset[:] = max(common.slope, 0.0), common.offset
         if shared:
-            return found
+            return calibration
         # Labels with enough rows get their own, unless their slope is negative.
         for t in np.flatnonzero(np.minimum(positives, total - positives) >= OWN_ROWS):
             at = counted[:, t]
             own = Sigmoid.fit(scores[at, t], on[at, t], None if weight is None else weight[at])
             if own.slope > 0.0:
-                found.slope[t], found.offset[t] = own.slope, own.offset
-        return found
+                calibration.slope[t], calibration.offset[t] = own.slope, own.offset
+        return calibration
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Log-odds of the labels."""

@@ -223,14 +223,14 @@ class HierarchicalOperator(Decoder):
         """
         u = np.maximum(check_scores(scores, taxonomy), 0.0)
         phi = level_weights(self.phi, taxonomy, "phi")
-        found = np.zeros(taxonomy.n_nodes)
+        gradient = np.zeros(taxonomy.n_nodes)
         if taxonomy.is_tree:
-            operator.tree_operator_gradient(u, taxonomy.parent, phi, slope, found)
+            operator.tree_operator_gradient(u, taxonomy.parent, phi, slope, gradient)
         else:
             start, below = descendants(taxonomy)
             shrunk, _ = self.prox(u, taxonomy)
-            operator.dag_operator_gradient(below, start, phi, shrunk, slope, found)
-        return found
+            operator.dag_operator_gradient(below, start, phi, shrunk, slope, gradient)
+        return gradient
 
 
 @dataclass(frozen=True)

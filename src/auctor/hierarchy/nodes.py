@@ -204,8 +204,8 @@ def _train(
     part, kept = _occupied(part, penalty)
     target = Target(np.where(positive, 1.0, -1.0), own)
     problem = Problem(settings.loss, penalty, part.with_target(target))
-    found = _minimised(problem, _solver(settings, problem, node), settings)
-    return _placed(found.coef[None, :], kept, data.n_columns), np.array([found.intercept])
+    solution = _minimised(problem, _solver(settings, problem, node), settings)
+    return _placed(solution.coef[None, :], kept, data.n_columns), np.array([solution.intercept])
 
 
 def _train_parent(
@@ -233,10 +233,10 @@ def _train_parent(
     problem = Problem(
         Softmax(k), Repeated.of(penalty, k), Stacked(part, target, k), fit_intercept=False
     )
-    found = _minimised(problem, _solver(settings, problem, node), settings)
-    scores = problem.data.scores(found.coef)
+    solution = _minimised(problem, _solver(settings, problem, node), settings)
+    scores = problem.data.scores(solution.coef)
     offsets = Softmax(k).offsets_at(scores, target)
-    weights = _placed(found.coef.reshape(k, part.n_columns), columns, d)
+    weights = _placed(solution.coef.reshape(k, part.n_columns), columns, d)
     if classes[-1] == size:  # subtract the score of ending at the parent from the others
         weights, offsets = weights[:-1] - weights[-1], offsets[:-1] - offsets[-1]
         classes = classes[:-1]

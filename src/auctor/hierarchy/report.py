@@ -37,20 +37,20 @@ def measure(truth: Array, predicted: Array, taxonomy: Taxonomy, title: str) -> T
 
 def overall(truth: Any, predicted: Any, taxonomy: Taxonomy) -> dict[str, float]:
     """Measures over all labels, by their usual names."""
-    found = {
+    numbers = {
         f"F1 by {word}": metrics.set_scores(truth, predicted, average=average).f
         for word, average in (("example", "example"), ("entry (micro)", "micro"))
     }
     seen = np.asarray(truth).any(axis=0)
     macro = metrics.set_scores(truth[:, seen], predicted[:, seen], average="macro")
-    found["F1 by label (macro)"] = macro.f
+    numbers["F1 by label (macro)"] = macro.f
     hierarchical = metrics.hierarchical_scores(truth, predicted, taxonomy)
-    found["hierarchical precision"] = hierarchical.precision
-    found["hierarchical recall"] = hierarchical.recall
-    found["Jaccard"] = metrics.jaccard(truth, predicted)
-    found["Hamming loss"] = metrics.hamming(truth, predicted)
+    numbers["hierarchical precision"] = hierarchical.precision
+    numbers["hierarchical recall"] = hierarchical.recall
+    numbers["Jaccard"] = metrics.jaccard(truth, predicted)
+    numbers["Hamming loss"] = metrics.hamming(truth, predicted)
     if taxonomy.is_tree:
-        found["tree distance"] = metrics.tree_distance(truth, predicted, taxonomy)
+        numbers["tree distance"] = metrics.tree_distance(truth, predicted, taxonomy)
     for level, value in enumerate(metrics.by_level(truth, predicted, taxonomy)):
-        found[f"F1 of level {level + 1}"] = float(value)
-    return found
+        numbers[f"F1 of level {level + 1}"] = float(value)
+    return numbers

@@ -23,8 +23,8 @@ class Links(NamedTuple):
 
     def of(self, node: int) -> IntArray:
         """Neighbours of one node."""
-        found: IntArray = self.node[self.start[node] : self.start[node + 1]]
-        return found
+        nodes: IntArray = self.node[self.start[node] : self.start[node + 1]]
+        return nodes
 
     @classmethod
     def collect(cls, size: int, source: IntArray, target: IntArray) -> Links:
@@ -213,26 +213,26 @@ class Taxonomy:
                 "one parent for every label; got a label with several. Use HierarchicalMultiLabel, "
                 "whose labels may have several parents."
             )
-        found = np.full(self.n_nodes, -1, dtype=np.int64)
+        parents = np.full(self.n_nodes, -1, dtype=np.int64)
         has = np.diff(self.parents.start) == 1
-        found[has] = self.parents.node
-        return found
+        parents[has] = self.parents.node
+        return parents
 
     @cached_property
     def depth(self) -> IntArray:
         """Number of edges of the longest path from the top to every node; 0 for top labels."""
-        found = np.zeros(self.n_nodes, dtype=np.int64)
+        depths = np.zeros(self.n_nodes, dtype=np.int64)
         for t in range(self.n_nodes):
             above = self.parents.of(t)
             if above.size:
-                found[t] = found[above].max() + 1
-        return found
+                depths[t] = depths[above].max() + 1
+        return depths
 
     @cached_property
     def leaves(self) -> Array:
         """Boolean mask of the nodes without children."""
-        found: Array = np.diff(self.children.start) == 0
-        return found
+        is_leaf: Array = np.diff(self.children.start) == 0
+        return is_leaf
 
     @speaks
     def index(self, name: Hashable) -> int:

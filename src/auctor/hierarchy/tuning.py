@@ -97,9 +97,9 @@ def tune_decoder(
         for one in decoder.variants()
         for number in decoder.candidates
     ]
-    found = [value(trial) for trial in trials]
-    place = int(np.argmax(found))
-    best = Tuned(trials[place], found[place], len(trials))
+    values = [value(trial) for trial in trials]
+    place = int(np.argmax(values))
+    best = Tuned(trials[place], values[place], len(trials))
     if not decoder.searched:
         return best
     search = check_choice("search", decoder.search, SEARCHES)

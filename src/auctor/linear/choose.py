@@ -39,7 +39,7 @@ from auctor.fit.parameters import SearchParameters, check_search, fold_seed, par
 from auctor.fit.result import ClassifierResult, FitOptions, ModelChoice, Split
 from auctor.fit.select import StrengthSearch
 from auctor.fit.targets import Rows
-from auctor.fit.train_model import Chosen, train_model
+from auctor.fit.train_model import Plan, train_model
 from auctor.fit.validation_curve import MEAN_ROUNDING, mean_and_error
 from auctor.tables.encode import one_hot_rows, one_hot_schema
 from auctor.tables.schema import Schema
@@ -63,11 +63,11 @@ class AutoParameters(AdditiveParameters):
 
     def curves(self, *, pairs: bool = True) -> AdditiveParameters:
         """Those of curves alone."""
-        given = parameters_of(AdditiveParameters, self)
-        return given if pairs else replace(given, interactions=0)
+        values = parameters_of(AdditiveParameters, self)
+        return values if pairs else replace(values, interactions=0)
 
 
-def _choose(params: AutoParameters, rows: Rows, schema: Schema, options: FitOptions) -> Chosen:
+def _choose(params: AutoParameters, rows: Rows, schema: Schema, options: FitOptions) -> Plan:
     """Compare the kinds of models on the folds of the members; an interrupt chooses the linear one.
 
     Parameters
@@ -86,17 +86,17 @@ def _choose(params: AutoParameters, rows: Rows, schema: Schema, options: FitOpti
     timed = in_time(params, rows)
     folds = folds_of(timed, rows, options.splits, []) if is_dense(rows.matrix) else []
     if not folds:  # compressed rows, or no rows of a class to hold out
-        return Chosen(params.linear, schema, _judged(rows, params.linear), options)
+        return Plan(params.linear, schema, _judged(rows, params.linear), options)
     plain = one_hot_schema(schema, rows.matrix) if schema.columns else schema
 
     def linear_rows(matrix: Any) -> Any:
         return one_hot_rows(schema, plain, matrix) if schema.columns else matrix
 
-    def linear(choice: ModelChoice | None) -> Chosen:
+    def linear(choice: ModelChoice | None) -> Plan:
         """The linear model, at the strength of its search."""
         goes_on = replace(options, explored=search, choice=choice)
         own = replace(_judged(rows, params.linear), matrix=linear_rows(rows.matrix))
-        return Chosen(params.linear, plain, own, goes_on, linear_rows)
+        return Plan(params.linear, plain, own, goes_on, linear_rows)
 
     sample = _sample(rows, max(plain.n_features, 1), params)
     search = _search(params, rows, folds, sample, linear_rows)
@@ -126,7 +126,7 @@ def _choose(params: AutoParameters, rows: Rows, schema: Schema, options: FitOpti
     if math.isfinite(seconds):
         curves = curves.until(begin + seconds)
     options = replace(options, explored=curves, choice=choice)
-    return Chosen(params.curves(pairs=choice.name == PAIRS), schema, rows, options)
+    return Plan(params.curves(pairs=choice.name == PAIRS), schema, rows, options)
 
 
 def simplest(scores: FloatArray, aucs: FloatArray | None = None) -> int:
@@ -196,12 +196,12 @@ def _search(
     linear_rows: Callable[[Any], Any],
 ) -> StrengthSearch:
     """The search for the strength of the linear model on the folds of the members."""
-    given = for_parts(params.linear, rows.total)
-    seconds = given.max_seconds
+    part_params = for_parts(params.linear, rows.total)
+    seconds = part_params.max_seconds
     if seconds is not None:
         seconds *= LINEAR_SHARE
-    given = replace(given, refit=False, max_seconds=seconds)
-    rows = _judged(rows, given)
+    part_params = replace(part_params, refit=False, max_seconds=seconds)
+    rows = _judged(rows, part_params)
     part = rows if sample.size == rows.codes.size else rows.take(sample)
     part = replace(part, matrix=linear_rows(part.matrix))
     place = np.full(rows.codes.size, -1)
@@ -209,7 +209,7 @@ def _search(
     splits = [
         (place[train][place[train] >= 0], place[test][place[test] >= 0]) for train, test in folds
     ]
-    return StrengthSearch(given, part, splits)
+    return StrengthSearch(part_params, part, splits)
 
 
 def _judged(rows: Rows, params: SearchParameters) -> Rows:
@@ -227,8 +227,8 @@ def _check(params: AutoParameters) -> None:
 def _train(params: AutoParameters, rows: Rows, options: FitOptions) -> ClassifierResult:
     """Choose the kind for columns of numbers, and fit it."""
     schema = Schema((), None, rows.matrix.shape[1])
-    chosen = _choose(params, rows, schema, options)
-    return train_model(chosen.params, chosen.rows, chosen.options)
+    plan = _choose(params, rows, schema, options)
+    return train_model(plan.params, plan.rows, plan.options)
 
 
 class AutoKind(CurveKind):

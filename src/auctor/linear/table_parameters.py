@@ -78,34 +78,34 @@ class TableParameters(ClassifierParameters):
         return replace(reading, missing=KEEP if rule == "auto" else rule, categorical=ways)
 
 
-def linear(given: TableParameters) -> ClassifierParameters:
+def linear(table: TableParameters) -> ClassifierParameters:
     """Parameters of a linear model; of a search for the strength if that is "auto"."""
     for name in CURVES:
-        if getattr(given, name) != getattr(TableParameters, name):
+        if getattr(table, name) != getattr(TableParameters, name):
             options = Option(name, bare=True), Option("model", "linear")
             raise _needs_additive(
                 "an additive model for {option2}", "{option2} with {option3}", *options
             )
-    if given.read_options().categorical == "levels":
+    if table.read_options().categorical == "levels":
         needs, got = "columns of zeros and ones for a linear model", Option("categorical", "levels")
         raise _needs_additive(needs, "{option2}", got)
-    if given.read_options().missing == KEEP:
+    if table.read_options().missing == KEEP:
         needs, got = "values in every row for a linear model", Option("missing", KEEP)
         raise _needs_additive(needs, "{option2}", got)
-    params = vars(parameters_of(ClassifierParameters, given))
+    params = vars(parameters_of(ClassifierParameters, table))
     strength = params.pop("strength")
     del params["device"]  # tables have none
     if isinstance(strength, str) and strength == "auto":
-        if given.penalty != "none":
-            search = {"n_strengths": given.n_strengths, "cv": given.cv, "rule": given.rule}
+        if table.penalty != "none":
+            search = {"n_strengths": table.n_strengths, "cv": table.cv, "rule": table.rule}
             return SearchParameters(**params, **search)
         strength = 0.0
     return ClassifierParameters(**params, strength=strength)
 
 
-def additive(given: TableParameters) -> ClassifierParameters:
+def additive(table: TableParameters) -> ClassifierParameters:
     """Parameters of an additive model; a default ``penalty`` becomes the default of curves."""
-    params = vars(parameters_of(ClassifierParameters, given))
+    params = vars(parameters_of(ClassifierParameters, table))
     for name in ("l1_ratio", "standardise"):
         value = params.pop(name)
         if value not in (None, False, getattr(ClassifierParameters, name)):
@@ -114,14 +114,14 @@ def additive(given: TableParameters) -> ClassifierParameters:
                 "{option3}. Drop it, or use {option}.",
                 option=(Option("model", "linear"), name, Option(name, value)),
             )
-    params |= {name: getattr(given, name) for name in CURVES}
+    params |= {name: getattr(table, name) for name in CURVES}
     # Defaults of linear models become those of additive models.
     del params["threshold_cv"], params["device"]
     if params["penalty"] == ClassifierParameters().penalty:
         params["penalty"] = AdditiveParameters().penalty
-    if given.n_strengths is not None:
-        params["n_strengths"] = given.n_strengths
-    return AdditiveParameters(**params, cv=given.cv, rule=given.rule)
+    if table.n_strengths is not None:
+        params["n_strengths"] = table.n_strengths
+    return AdditiveParameters(**params, cv=table.cv, rule=table.rule)
 
 
 def _needs_additive(needs: str, got: str, *options: Option) -> ParameterError:
@@ -134,13 +134,13 @@ def _needs_additive(needs: str, got: str, *options: Option) -> ParameterError:
     )
 
 
-def auto(given: TableParameters) -> ClassifierParameters:
+def auto(table: TableParameters) -> ClassifierParameters:
     """Parameters of the kinds of models that compete; of one of them if others cannot have them."""
-    if given.kind_of_model != "auto":
-        return MODELS[given.kind_of_model](given)
-    search = linear(replace(given, model="linear", reading=None))
+    if table.kind_of_model != "auto":
+        return MODELS[table.kind_of_model](table)
+    search = linear(replace(table, model="linear", reading=None))
     assert isinstance(search, SearchParameters)
-    curves = additive(replace(given, model="additive"))
+    curves = additive(replace(table, model="additive"))
     named = {one.name: getattr(curves, one.name) for one in fields(curves) if one.init}
     return AutoParameters(**named, linear=search)
 
@@ -158,7 +158,7 @@ MODELS: dict[str, Callable[[TableParameters], ClassifierParameters]] = {
 }
 
 
-def model_parameters(given: TableParameters, schema: Schema | None = None) -> ClassifierParameters:
+def model_parameters(table: TableParameters, schema: Schema | None = None) -> ClassifierParameters:
     """The parameters of the model of the encoded columns; raises for invalid ones.
 
     With a schema, the columns that ``monotone``, ``shape``, ``cuts``, ``interactions`` and
@@ -170,12 +170,12 @@ def model_parameters(given: TableParameters, schema: Schema | None = None) -> Cl
     >>> model_parameters(TableParameters("f1", strength=0.1)).strength
     0.1
     """
-    make = MODELS[known("model", given.model, MODELS)]
-    if isinstance(given.strength, str) and given.strength != "auto":
+    make = MODELS[known("model", table.model, MODELS)]
+    if isinstance(table.strength, str) and table.strength != "auto":
         raise ParameterError(
-            f"`strength` to be a number or 'auto'; got {given.strength!r}. Pass one of these."
+            f"`strength` to be a number or 'auto'; got {table.strength!r}. Pass one of these."
         )
-    made = make(given)
+    made = make(table)
     check_params(made)
     if schema is not None and isinstance(made, AdditiveParameters):
         if made.monotone is not None:

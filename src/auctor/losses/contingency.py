@@ -178,8 +178,8 @@ class ThresholdLoss(CentredByWidth, Contingency):
         if self.smooth:
             return None
         margins, share = self.margins(target), target.share
-        found = self.flips_of(dscores, target.wide_y, share, margins, float(share.max()))
-        return self.conjugate_of_flips(found, margins)
+        flips = self.flips_of(dscores, target.wide_y, share, margins, float(share.max()))
+        return self.conjugate_of_flips(flips, margins)
 
     def flips_of(
         self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Margins, most: float
@@ -188,14 +188,14 @@ class ThresholdLoss(CentredByWidth, Contingency):
         ideal = margins.ideal_pos, margins.ideal_neg
         return thresholds.flips(dscores, y, share, ideal, DOMAIN, most)
 
-    def conjugate_of_flips(self, found: Flips, margins: Margins) -> float | None:
+    def conjugate_of_flips(self, flips: Flips, margins: Margins) -> float | None:
         """The conjugate at slopes that stand for these flips."""
         if self.smooth:
             return None
         # The slopes of a shift-invariant loss sum to zero.
-        if found.outside or not abs(found.slope) <= DOMAIN * found.size + ZERO_SLOPE:
+        if flips.outside or not abs(flips.slope) <= DOMAIN * flips.size + ZERO_SLOPE:
             return math.inf
-        return -2.0 * (margins.margin_pos * found.positive + margins.margin_neg * found.negative)
+        return -2.0 * (margins.margin_pos * flips.positive + margins.margin_neg * flips.negative)
 
     def infimum(self, target: Target) -> float:
         """The metric's loss of an ideal labelling, less the effect of smoothing."""

@@ -115,10 +115,10 @@ class FBeta(SmoothedByWidth, Contingency):
 
     def _smoothed(self, pos: _Class, neg: _Class) -> tuple[float, FloatArray, FloatArray]:
         """Value, and flipped shares of positives and negatives: weighted means over levels of F."""
-        found = _Mixture.of(self, pos.side, neg.side)
-        flip_pos = _ramps(pos, found.up * found.mu, found.weight, found.ramp)
-        flip_neg = _ramps(neg, found.phi * found.mu, found.weight, found.ramp)
-        return found.value, flip_pos, flip_neg
+        mixture = _Mixture.of(self, pos.side, neg.side)
+        flip_pos = _ramps(pos, mixture.up * mixture.mu, mixture.weight, mixture.ramp)
+        flip_neg = _ramps(neg, mixture.phi * mixture.mu, mixture.weight, mixture.ramp)
+        return mixture.value, flip_pos, flip_neg
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores, which are sorted once."""
@@ -155,11 +155,11 @@ class FBeta(SmoothedByWidth, Contingency):
         if not self.smooth or not np.isfinite(scores).all():
             return None
         pos, neg = (kind.side for kind in _ordered(scores, target))
-        found = _Mixture.of(self, pos, neg)
-        missed, false = found.table[fscore.FLIPPED : fscore.ON_RAMP]
+        mixture = _Mixture.of(self, pos, neg)
+        missed, false = mixture.table[fscore.FLIPPED : fscore.ON_RAMP]
         hit = self.factor * np.maximum(pos.mass[-1] - missed, 0.0)
         misses = np.maximum((self.factor - 1.0) * missed + false, SMALLEST_DIVISOR)
-        return float(found.weight @ (misses / (hit + misses)))
+        return float(mixture.weight @ (misses / (hit + misses)))
 
     def infimum(self, target: Target) -> float:
         """The true labelling has the loss 0; smoothing lowers it by at most the width."""
@@ -209,10 +209,10 @@ class _Mixture(NamedTuple):
         top = float(table[:, fscore.VALUE].max())
         weight = np.exp((table[:, fscore.VALUE] - top) / temperature)
         total = float(weight.sum())
-        chosen = weight > LIGHTEST_LEVEL * total
+        heavy = weight > LIGHTEST_LEVEL * total
         value = top + temperature * (math.log(total) - entropy)
         return cls(
-            value, table[chosen].T.copy(), weight[chosen] / total, loss.factor, ramp, temperature
+            value, table[heavy].T.copy(), weight[heavy] / total, loss.factor, ramp, temperature
         )
 
     @property
@@ -250,9 +250,9 @@ class _FBetaShifts:
         """Value and slope with t added."""
         if not self._loss.smooth:
             return self._exact(t)
-        found = self._mixture(t)
-        flipped = 2.0 * (found.table[fscore.FLIPPED : fscore.ON_RAMP] @ found.weight)
-        return Shifted(found.value, float(flipped[1] - flipped[0]), float(flipped.sum()))
+        mixture = self._mixture(t)
+        flipped = 2.0 * (mixture.table[fscore.FLIPPED : fscore.ON_RAMP] @ mixture.weight)
+        return Shifted(mixture.value, float(flipped[1] - flipped[0]), float(flipped.sum()))
 
     def _exact(self, t: float) -> Shifted:
         loss, pos, neg = self._loss, self._pos, self._neg
@@ -283,31 +283,31 @@ class _FBetaShifts:
         """Second derivative with t added: `level_curvature` summed over all its entries."""
         if not self._loss.smooth:
             return 0.0
-        found = self._mixture(t)
-        flipped_pos, flipped_neg, bent_pos, bent_neg = found.table[fscore.FLIPPED :]
-        up, phi, weight = found.up, found.phi, found.weight
+        mixture = self._mixture(t)
+        flipped_pos, flipped_neg, bent_pos, bent_neg = mixture.table[fscore.FLIPPED :]
+        up, phi, weight = mixture.up, mixture.phi, mixture.weight
         # The multipliers adapt to t, which reduces the curvature of each level: bent - soft
         # along^2.
         along = up * bent_pos - phi * bent_neg
-        soft = found.soft(up * up * bent_pos + phi * phi * bent_neg)
+        soft = mixture.soft(up * up * bent_pos + phi * phi * bent_neg)
         bent = float(weight @ (bent_pos + bent_neg))
         levels = bent - float(soft @ (along * along))
         # Variance of the slopes of the levels, over the temperature.
         slope = 2.0 * (flipped_neg - flipped_pos)
         apart = slope - weight @ slope
-        own = (2.0 / found.ramp) * levels if levels > NO_CURVATURE * bent else 0.0
-        return own + float(weight @ (apart * apart)) / found.temperature
+        own = (2.0 / mixture.ramp) * levels if levels > NO_CURVATURE * bent else 0.0
+        return own + float(weight @ (apart * apart)) / mixture.temperature
 
 
 def _ordered(scores: FloatArray, target: Target) -> tuple[_Class, _Class]:
     total = sum(rows.total for rows in target.classes)
-    found = []
+    classes = []
     for rows, sign in zip(target.classes, (1.0, -1.0), strict=True):
         value = sign * scores[rows.rows]
         order = ascending_order(value)
         share = rows.share[order] * (rows.total / total)
-        found.append(_Class(rows.rows[order], value[order], share))
-    return found[0], found[1]
+        classes.append(_Class(rows.rows[order], value[order], share))
+    return classes[0], classes[1]
 
 
 def _ramps(side: _Class, at: FloatArray, weight: FloatArray, width: float) -> FloatArray:
@@ -318,7 +318,7 @@ def _ramps(side: _Class, at: FloatArray, weight: FloatArray, width: float) -> Fl
     return out
 
 
-def level_curvature(n_rows: int, pos: _Class, neg: _Class, found: _Mixture) -> PairCurvature:
+def level_curvature(n_rows: int, pos: _Class, neg: _Class, mixture: _Mixture) -> PairCurvature:
     """Second derivatives of ``T log sum_k exp(level_k / T)``, T the temperature.
 
     With w_k the weights and g_k the gradients of the levels, they are the mean of the levels' own
@@ -326,11 +326,11 @@ def level_curvature(n_rows: int, pos: _Class, neg: _Class, found: _Mixture) -> P
     multiplier of a sum of smoothed hinges, so its second derivative is a diagonal less a rank-one
     matrix.
     """
-    weight, width, stiff = found.weight, found.ramp, 2.0 / found.ramp
+    weight, width, stiff = mixture.weight, mixture.ramp, 2.0 / mixture.ramp
     none = np.zeros_like(weight)
     class_curvatures, bend = [], none
-    for kind, cost, sign in ((pos, found.up, 1.0), (neg, found.phi, -1.0)):
-        at = cost * found.mu
+    for kind, cost, sign in ((pos, mixture.up, 1.0), (neg, mixture.phi, -1.0)):
+        at = cost * mixture.mu
         # Scores at the end of a ramp (all scores of the zero model are) count as on it.
         first = np.searchsorted(kind.value, at - (1.0 + EDGE) * width, side="right")
         last = np.maximum(np.searchsorted(kind.value, at + EDGE * width, side="left"), first)
@@ -340,12 +340,12 @@ def level_curvature(n_rows: int, pos: _Class, neg: _Class, found: _Mixture) -> P
             fscore.ClassCurvature(kind.rows, sign * kind.share, own, cost, ramps)
         )
         bend = bend + cost * cost * fscore.level_sums(ramps, kind.share)[0]
-    soft = stiff * found.soft(bend)
+    soft = stiff * mixture.soft(bend)
 
     def product(v: FloatArray) -> FloatArray:
         columns = np.ascontiguousarray(np.atleast_2d(v.T))
         out = fscore.curvature_products(
-            columns, class_curvatures[0], class_curvatures[1], weight, soft, found.temperature
+            columns, class_curvatures[0], class_curvatures[1], weight, soft, mixture.temperature
         )
         return out[0] if v.ndim == 1 else out.T
 

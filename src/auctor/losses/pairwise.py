@@ -371,14 +371,14 @@ _Tilt = tuple[FloatArray, FloatArray]
 
 def _tilted(scores: FloatArray, split: PairSplit) -> tuple[_Tilt, _Tilt, FloatArray]:
     """Logs of ``p e^-s`` by group (summed) and by row, those of ``q e^s``, and loss by group."""
-    found = []
+    tilts = []
     for side, sign in ((split.positive, -1.0), (split.negative, 1.0)):
         logs = sign * scores[side.rows] + np.log(side.share)
         # Subtract the largest exponent of each group: no overflow.
         top = np.maximum.reduceat(logs, side.start[:-1])
         total = _sums(np.exp(logs - _per_row(top, side)), side)
-        found.append((top + np.log(total), logs))
-    up, down = found
+        tilts.append((top + np.log(total), logs))
+    up, down = tilts
     with np.errstate(over="ignore"):
         return up, down, np.exp(up[0] + down[0] + np.log(split.part))
 

@@ -84,15 +84,15 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
         self, scores: FloatArray, classes: SortedClasses
     ) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores, whose classes are sorted."""
-        found = self._swept(classes)
-        if any(np.isnan(side.classes.own.values).any() for side in (found.pos, found.neg)):
+        sweep = self._swept(classes)
+        if any(np.isnan(side.classes.own.values).any() for side in (sweep.pos, sweep.neg)):
             return math.nan, np.full_like(scores, math.nan)
-        spread = float(found.share @ (found.part - self.max_fpr) ** 2)
-        value = float(found.neg.classes.own.weight @ found.level)
+        spread = float(sweep.share @ (sweep.part - self.max_fpr) ** 2)
+        value = float(sweep.neg.classes.own.weight @ sweep.level)
         value -= 0.5 * self.width / self.max_fpr * spread
         # Equal parts are feasible and not penalised, so the maximum is at least the plain mean.
-        value = max(value, float(found.share @ found.level))
-        return value, gradient(scores, found.pos, found.neg)
+        value = max(value, float(sweep.share @ sweep.level))
+        return value, gradient(scores, sweep.pos, sweep.neg)
 
     def _swept(self, classes: SortedClasses) -> _Top:
         first, second = classes

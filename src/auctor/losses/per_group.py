@@ -94,9 +94,9 @@ class PerGroup(Contingency):
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """The sum of those of the groups."""
-        found = list(self._groups(target))
-        total, value = sum(weight for weight, *_ in found), 0.0
-        for weight, rows, part, constant in found:
+        groups = list(self._groups(target))
+        total, value = sum(weight for weight, *_ in groups), 0.0
+        for weight, rows, part, constant in groups:
             if constant is not None:
                 own: float | None = math.inf if dscores[rows].any() else -constant
             else:

@@ -81,10 +81,10 @@ class StepShifts(ShiftedScores):
         steps = self._target.y - self._scores - self._width * self._before
         if not (0.0 < goal < float(share.sum()) and np.isfinite(steps).all()):
             return None
-        found = threshold(steps, share, goal, self._width)
-        if self._width == 0.0 and found.mix == 1.0:  # any constant up to the next step is optimal
-            return 0.5 * (found.low + next_above(steps, share, found.low))
-        return found.low
+        root = threshold(steps, share, goal, self._width)
+        if self._width == 0.0 and root.mix == 1.0:  # any constant up to the next step is optimal
+            return 0.5 * (root.low + next_above(steps, share, root.low))
+        return root.low
 
 
 class Pointwise(BaseLoss):

@@ -89,10 +89,10 @@ class Softmax(BaseLoss):
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        found = self._at_offsets(scores, target)
-        slopes = found.probability
-        kernels.to_slopes(slopes, self._table(target.wide_y), found.share)
-        return found.value, slopes.ravel()
+        evaluation = self._at_offsets(scores, target)
+        slopes = evaluation.probability
+        kernels.to_slopes(slopes, self._table(target.wide_y), evaluation.share)
+        return evaluation.value, slopes.ravel()
 
     def offsets_at(self, scores: FloatArray, target: Target) -> FloatArray:
         """The best offsets of the classes at some scores, with a mean of 0."""

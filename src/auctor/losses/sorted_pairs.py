@@ -117,10 +117,10 @@ class SortedEvaluation(Evaluation):
         They are compared with the scores of the other evaluation: the caller may have overwritten
         the scores of this one.
         """
-        found = self._classes
-        if found is None or self.target is not other.target or self.margin != other.margin:
+        classes = self._classes
+        if classes is None or self.target is not other.target or self.margin != other.margin:
             return None
-        return found if found.are_sorted(other.scores, self.margin) else None
+        return classes if classes.are_sorted(other.scores, self.margin) else None
 
     def value_grad(self) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -240,11 +240,11 @@ def drawn_partners(
     A side is the rows of one class and a callable. The callable takes positions among these rows,
     and for each a share in [0, 1] of the total weight of its possible partners.
     """
-    at, found = spread(drawn.size), drawn.copy()
+    at, positions = spread(drawn.size), drawn.copy()
     for rows, partners in sides:
         # Positions of the drawn rows in this class; -1 for rows of the other class.
         place = np.full(n_rows, -1, dtype=np.int64)
         place[rows] = np.arange(rows.size)
         mine = np.flatnonzero(place[drawn] >= 0)
-        found[mine] = partners(place[drawn[mine]], at[mine])
-    return found
+        positions[mine] = partners(place[drawn[mine]], at[mine])
+    return positions

@@ -68,14 +68,14 @@ class TwoWayPairwiseHinge(Contingency):
         """Loss and a subgradient in the scores."""
         if np.isnan(scores).any():
             return math.nan, np.full_like(scores, math.nan)
-        chosen = np.zeros_like(scores)
+        corner = np.zeros_like(scores)
         positive, negative = target.classes
         for side, sign, share in (
             (positive, 1.0, 1.0 - self.min_tpr),
             (negative, -1.0, self.max_fpr),
         ):
-            chosen[side.rows] = _lowest(sign * scores[side.rows], side.share, share)
-        return PairwiseHinge().value_grad(scores, Target(target.y, chosen))
+            corner[side.rows] = _lowest(sign * scores[side.rows], side.share, share)
+        return PairwiseHinge().value_grad(scores, Target(target.y, corner))
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Sum over positives of dscores, at slopes of the loss and at means of such slopes.

@@ -48,9 +48,9 @@ def top_rows(
     start = np.cumsum(size) - size
     rank = np.arange(values.size) - start[codes[order]]
     most = depths(k, size.astype(np.float64))
-    chosen = np.zeros(values.size, dtype=np.bool_)
-    chosen[order] = rank < np.maximum(np.floor(most * (1.0 + 1e-12)), 1.0)[codes[order]]
-    return chosen
+    top = np.zeros(values.size, dtype=np.bool_)
+    top[order] = rank < np.maximum(np.floor(most * (1.0 + 1e-12)), 1.0)[codes[order]]
+    return top
 
 
 def depths(k: float, size: FloatArray) -> FloatArray:

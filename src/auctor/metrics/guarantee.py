@@ -143,11 +143,11 @@ def _just_below(every: Sweep, scores: FloatArray, depth: int) -> float:
 def _too_few(value: float, confidence: float, each: float, depths: Array, hits: Array) -> DataError:
     """The error for a precision that these rows do not guarantee, with the rows that would do."""
     n = float(depths.max()) if depths.size else 0.0
-    found = [(float(hits[int(m)]), float(m)) for m in depths]
-    precise = [(x, m) for x, m in found if x > value * m]
+    precisions = [(float(hits[int(m)]), float(m)) for m in depths]
+    precise = [(x, m) for x, m in precisions if x > value * m]
     asked = _asked("precision", value, confidence)
     if not precise:
-        best = max((x / m for x, m in found), default=0.0)
+        best = max((x / m for x, m in precisions), default=0.0)
         return DataError(
             f"scores with a precision above {value:g} among the top rows for {asked}; got at most "
             f"{best:.4g} on {n:g} rows. Pass a lower value."

@@ -165,21 +165,21 @@ def best_threshold(
     For ``confidence``: Clopper, Pearson, Biometrika 1934; Tong, Feng, Li, Science Advances 2018.
     """
     check_criterion(criterion, value, confidence)
-    chosen = _CRITERIA[criterion]
-    inputs = validate(y, scores, weight, chosen.needs)
+    rule = _CRITERIA[criterion]
+    inputs = validate(y, scores, weight, rule.needs)
     if confidence is not None and value is not None:
         return guaranteed_cut(inputs, criterion, value, confidence)
     s = sweep(inputs)
-    return s.best_cut(chosen.loss(s, 0.0 if value is None else value))[1]
+    return s.best_cut(rule.loss(s, 0.0 if value is None else value))[1]
 
 
 def check_criterion(
     criterion: object, value: object, confidence: object = None, *, what: str = "criterion"
 ) -> None:
     """Raise unless the criterion exists and has the value it needs, and no other."""
-    chosen = _CRITERIA[check_choice(what, criterion, tuple(_CRITERIA))]
-    if chosen.low is not None:
-        check_real("the value", value, low=chosen.low, high=chosen.high, of=Option(what, criterion))
+    rule = _CRITERIA[check_choice(what, criterion, tuple(_CRITERIA))]
+    if rule.low is not None:
+        check_real("the value", value, low=rule.low, high=rule.high, of=Option(what, criterion))
     elif value is not None:
         raise ParameterError(f"no value with `{what}={criterion!r}`; got {value!r}. Drop it.")
     if confidence is not None:

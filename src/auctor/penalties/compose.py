@@ -24,18 +24,18 @@ class Sum(Separable):
 
     @speaks_for_itself
     def __init__(self, *parts: Penalty) -> None:
-        given = []
+        own_strengths = []
         for part in parts:
             if part.levels is None:
                 raise IncompatibleError(
                     f"separable penalties; got {type(part).__name__}. The prox of such a sum does "
                     "not follow from those of its parts; write a penalty with its own prox."
                 )
-            given.append(part.levels)
+            own_strengths.append(part.levels)
         self.parts = parts
         # Shapes must agree before levels of one column are added to levels of another.
         try:
-            np.broadcast_shapes(*(level.shape for levels in given for level in levels))
+            np.broadcast_shapes(*(level.shape for levels in own_strengths for level in levels))
         except ValueError as error:
             raise DataError(
                 "parts for the same number of columns",
@@ -44,7 +44,7 @@ class Sum(Separable):
             ) from error
         # Strengths add, boxes intersect; start from no penalty and no box.
         l1, l2, lower, upper = Separable().levels
-        for levels in given:
+        for levels in own_strengths:
             l1, l2 = l1 + levels.l1, l2 + levels.l2
             lower, upper = np.maximum(lower, levels.lower), np.minimum(upper, levels.upper)
         super().__init__(l1, l2, lower=lower, upper=upper)

@@ -50,16 +50,16 @@ class SignedGroupL2(BasePenalty):
         self.strength, self.groups, self.signs = strength, groups, signs
         self.weights, self.l1_ratio, self.free = weights, l1_ratio, free
         self._norm = GroupL2(strength, groups, weights=weights, l1_ratio=l1_ratio, free=free)
-        given = np.asarray(signs)
-        if given.ndim != 1 or not np.isin(given, (-1, 0, 1)).all():
+        array = np.asarray(signs)
+        if array.ndim != 1 or not np.isin(array, (-1, 0, 1)).all():
             raise ParameterError(
                 f"`signs` to hold -1, 0 or 1 for every column; got {signs!r}. Pass 1 for weights "
                 "that may not be negative, 0 for free ones."
             )
         # Raises if the groups do not cover as many columns as there are signs.
-        self._norm.blocks(given.size)
-        self._lower = np.where(given > 0, 0.0, -math.inf)
-        self._upper = np.where(given < 0, 0.0, math.inf)
+        self._norm.blocks(array.size)
+        self._lower = np.where(array > 0, 0.0, -math.inf)
+        self._upper = np.where(array < 0, 0.0, math.inf)
 
     def _projected(self, v: FloatArray) -> FloatArray:
         """The projection of v onto the cone."""

@@ -147,8 +147,8 @@ class ConstantColumns:
 
     def among(self, columns: IntArray) -> IntArray:
         """The constant columns among these."""
-        found = [j for j in columns.tolist() if self._steady[j] and self._is_constant(j)]
-        return np.array(found, dtype=np.int64)
+        constant = [j for j in columns.tolist() if self._steady[j] and self._is_constant(j)]
+        return np.array(constant, dtype=np.int64)
 
     @cached_property
     def _steady(self) -> Array:

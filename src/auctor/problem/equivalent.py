@@ -29,7 +29,7 @@ def ridge_problem(
     return Problem(loss, Separable(l2=l2), data, fit_intercept=fit_intercept, counts=problem.counts)
 
 
-def column_problem(problem: Problem, chosen: IntArray, tree: TreeSpec) -> Problem:
+def column_problem(problem: Problem, columns: IntArray, tree: TreeSpec) -> Problem:
     """The problem on some columns, with the others at zero, and with its own counter of passes.
 
     Parameters
@@ -44,10 +44,10 @@ def column_problem(problem: Problem, chosen: IntArray, tree: TreeSpec) -> Proble
     Problem
     """
     spec = problem.penalty.separable(problem.n_columns)
-    penalty: Penalty = TreeNorm(tree, chosen.size)
+    penalty: Penalty = TreeNorm(tree, columns.size)
     if spec is not None:
-        penalty = Separable(spec.l1[chosen], spec.l2[chosen])
-    data = SUBSETS.of(problem.data).only(chosen)
+        penalty = Separable(spec.l1[columns], spec.l2[columns])
+    data = SUBSETS.of(problem.data).only(columns)
     return Problem(
         problem.loss, penalty, data, fit_intercept=problem.fit_intercept, counts=Counts()
     )

@@ -56,32 +56,32 @@ class PlacedPairs(PlacedLoss):
         y, weight = self._labels(target)
         if weight is None:
             totals = [float(np.count_nonzero(one == -rare)) for one in y.parts]
-            given = None
+            sent_weights = None
         else:
             both = zip(y.parts, weight.parts, strict=True)
             totals = [float(weights[one == -rare].sum()) for one, weights in both]
-            given = np.asarray(target.weight)[target.y == rare]
+            sent_weights = np.asarray(target.weight)[target.y == rare]
         shares = PerShard([one / sum(totals) for one in totals])
         n_rare = int(np.count_nonzero(target.y == rare))
-        return self.holder.keep("placed_pairs", y, weight, shares, rare, n_rare, given)
+        return self.holder.keep("placed_pairs", y, weight, shares, rare, n_rare, sent_weights)
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
         """Value and slopes; every worker gets the scores of the rarer class."""
-        found = self.holder.keep(
+        answer = self.holder.keep(
             "pair_loss", self.inner, self.parts, scores, self._gathered(scores)
         )
-        return self._joined(found)
+        return self._joined(answer)
 
     def _gathered(self, values: Spread) -> FloatArray:
         return np.concatenate(self.holder.ask("rare_values", self.parts, values))
 
-    def _joined(self, found: Leaf) -> tuple[float, Spread]:
+    def _joined(self, answer: Leaf) -> tuple[float, Spread]:
         """The value, and the derivatives of both classes, each on the worker that has the row."""
         # Sum the partial derivatives of the rarer class, and send each worker those of its rows.
-        answers = self.holder.ask("summary", found)
+        answers = self.holder.ask("summary", answer)
         value, total, size = np.sum([one[:3] for one in answers], axis=0)
         rare = ordered_sum([one[3] for one in answers])
-        own = Leaf(found.references, "slopes")
+        own = Leaf(answer.references, "slopes")
         mine = PerShard(np.split(rare, self._rare_ends))
         kept = self.holder.keep("joined", self.parts, own, mine)
         known = {"total": float(total + rare.sum()), "size": float(size + np.abs(rare).sum())}
@@ -99,10 +99,10 @@ class PlacedPairs(PlacedLoss):
 
         def product(v: FloatArray) -> FloatArray:
             change = self._there(v)
-            found = self.holder.keep(
+            answer = self.holder.keep(
                 "pair_product", curvature, self.parts, change, self._gathered(change)
             )
-            return as_array(self._joined(found)[1])
+            return as_array(self._joined(answer)[1])
 
         return PairCurvature(as_array(diagonal), product, None)
 

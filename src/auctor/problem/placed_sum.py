@@ -55,8 +55,8 @@ class PlacedShifts:
                 "row_shifted", self._loss, self._parts, self._scores, t, curved
             )
             value, slope, size, curve = np.sum(answers, axis=0)
-            found = Shifted(float(value), float(slope), float(size))
-            self._last = t, found, float(curve)
+            shifted = Shifted(float(value), float(slope), float(size))
+            self._last = t, shifted, float(curve)
         return self._last
 
     def at(self, t: float) -> Shifted:
@@ -84,11 +84,11 @@ class PlacedShifts:
         if not (0.0 < goal < mass and all(finite for _, _, finite in answers)):
             return None
         steps = Spread(holder, Leaf(kept.references, "values"))
-        found = placed_threshold(steps, parts, float(goal), 0.0)
-        if found is None or found.mix != 1.0:
-            return None if found is None else found.low
-        above = min(holder.ask("next_above", steps, parts, found.low))
-        return 0.5 * (found.low + (above if math.isfinite(above) else found.low))
+        root = placed_threshold(steps, parts, float(goal), 0.0)
+        if root is None or root.mix != 1.0:
+            return None if root is None else root.low
+        above = min(holder.ask("next_above", steps, parts, root.low))
+        return 0.5 * (root.low + (above if math.isfinite(above) else root.low))
 
 
 def _known_sum(answers: list[float | None]) -> float | None:

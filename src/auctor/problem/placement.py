@@ -52,8 +52,8 @@ def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
         kind = KINDS.get(loss.splits)
     if kind is None or not kind.pays(rows):
         return loss, rows
-    found = kind(loss, data if isinstance(data, PlacedRows) else PlacedRows(rows))
-    return found, found.rows
+    placed_loss = kind(loss, data if isinstance(data, PlacedRows) else PlacedRows(rows))
+    return placed_loss, placed_loss.rows
 
 
 def unplaced(loss: Loss) -> Loss:

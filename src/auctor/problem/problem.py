@@ -229,9 +229,9 @@ class Problem:
         if loss is None:
             self._latest.clear()
             return Evaluation(self.loss, scores, target)
-        found = loss.evaluation(scores, target, self._latest[0] if self._latest else None)
-        self._latest[:] = [found] if found.lasting else []
-        return found
+        evaluation = loss.evaluation(scores, target, self._latest[0] if self._latest else None)
+        self._latest[:] = [evaluation] if evaluation.lasting else []
+        return evaluation
 
     def evaluate(self, w: FloatArray, *, scores: FloatArray | None = None) -> Point:
         """The point at ``w``; one pass over the data unless its scores are given."""
@@ -291,10 +291,10 @@ class Problem:
 
         If the problem has no dual, the gap is the largest violation of the optimality conditions.
         """
-        found = certificate(self, point, dual)
+        proof = certificate(self, point, dual)
         if dual is None and point.problem is self:
             self.null.learn(point)
-        return found
+        return proof
 
     def certify(self, point: Point, dual: Point | None = None) -> tuple[Point, Certificate]:
         """A certified gap after minimising over the intercept, and the better of both points."""

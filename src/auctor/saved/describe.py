@@ -34,29 +34,29 @@ def describe_file(path: AnyPath, *, top: int) -> dict[str, Any]:
     content = read_content(path)
     if content.steps is not None:
         raise of_pipeline()
-    model, fitted = content.linear(), content.fitted
+    model, result = content.linear(), content.fitted
     params = content.params
     shown = {name: _plain(value) for name, value in params.items()}
-    search = None if fitted is None else fitted.search
-    chosen = None if search is None else search.surrogate
-    found = {
+    search = None if result is None else result.search
+    surrogate = None if search is None else search.surrogate
+    facts = {
         "file": str(path),
         "class": content.name,
         "kind": getattr(model, "kind", None),
-        "candidates": {} if fitted is None or fitted.choice is None else fitted.choice.means,
+        "candidates": {} if result is None or result.choice is None else result.choice.means,
         "version": content.meta["version"],
         "format": content.meta["format"],
         "metric": shown.get("metric", shown.get("loss", "auc")),
-        "surrogate": chosen or shown.get("surrogate", "auto"),
+        "surrogate": surrogate or shown.get("surrogate", "auto"),
         "params": shown,
         **_fit(content, params),
         "classes": None if isinstance(model, RegressionModel) else model.classes.tolist(),
-        "calibrated": fitted is not None and fitted.calibrators is not None,
+        "calibrated": result is not None and result.calibrators is not None,
         "log_odds": log_odds(params.get("metric"), params.get("calibrate")),
         **_weights(model, content.schema, top),
         "schema": content.schema,
     }
-    return found | {name: content.notes.get(name) for name in NOTES}
+    return facts | {name: content.notes.get(name) for name in NOTES}
 
 
 def _plain(value: Any) -> Any:
@@ -67,15 +67,15 @@ def _plain(value: Any) -> Any:
 
 def _fit(content: Content, params: Mapping[str, Any]) -> dict[str, Any]:
     """How the model was fitted: the largest gap of its problems, or the rows it has seen."""
-    found: dict[str, Any] = {}
-    fitted, learner = content.fitted, content.learner
-    if fitted is not None and fitted.strength is not None:
-        found["strength"] = fitted.strength
+    facts: dict[str, Any] = {}
+    result, learner = content.fitted, content.learner
+    if result is not None and result.strength is not None:
+        facts["strength"] = result.strength
     elif "strength" in params:
-        found["strength"] = _plain(params["strength"])
-    if fitted is not None and fitted.solutions:
-        worst: Solution = max(fitted.solutions, key=lambda one: one.gap)
-        found |= {
+        facts["strength"] = _plain(params["strength"])
+    if result is not None and result.solutions:
+        worst: Solution = max(result.solutions, key=lambda one: one.gap)
+        facts |= {
             "gap": worst.gap,
             "certified": worst.certified,
             "status": worst.status.value,
@@ -83,8 +83,8 @@ def _fit(content: Content, params: Mapping[str, Any]) -> dict[str, Any]:
             "n_iter": worst.n_iter,
         }
     if learner is not None:
-        found["rows_seen"] = learner.rows_seen
-    return found
+        facts["rows_seen"] = learner.rows_seen
+    return facts
 
 
 def _weights(

@@ -41,14 +41,14 @@ class SavedForecaster(SavedEstimator):
             raise ParameterError(
                 "a model of auctor in the forecaster; got LightGBM. Save that with its own method."
             )
-        model, found = forecaster.model_, cls.parameters(forecaster)
+        model, parameters = forecaster.model_, cls.parameters(forecaster)
         if forecaster.model == "additive":
             model = models.stored(as_result(model.regressor))
         elif getattr(model, "gate_machine", None) is not None:
             model = replace(model, gate_machine=SavedKernel.of(model.gate_machine))
-        found["params"]["holidays"] = forecaster.embedding_.holidays
+        parameters["params"]["holidays"] = forecaster.embedding_.holidays
         kept = {name[:-1]: getattr(forecaster, name) for name in KEPT}
-        return cls(**found, **kept, model=model)
+        return cls(**parameters, **kept, model=model)
 
     def estimator(self) -> Any:
         """The fitted forecaster, checked by a forecast; imports scikit-learn."""
@@ -77,6 +77,6 @@ class SavedForecaster(SavedEstimator):
         elif isinstance(getattr(model, "gate_machine", None), SavedKernel):
             model = replace(model, gate_machine=model.gate_machine.estimator())
         forecaster.model_ = model
-        found = forecaster.check_forecast()
-        need(bool(np.isfinite(found).all()), "finite forecasts")
+        estimator = forecaster.check_forecast()
+        need(bool(np.isfinite(estimator).all()), "finite forecasts")
         return forecaster

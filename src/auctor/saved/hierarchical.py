@@ -45,15 +45,15 @@ class SavedHierarchy(SavedEstimator):
     @classmethod
     def of(cls, estimator: Any) -> Self:
         """The fitted values of an estimator."""
-        models, calibration, found = estimator.models_, estimator.calibration_, vars(estimator)
-        objective = found.get("objective_")
+        models, calibration, values = estimator.models_, estimator.calibration_, vars(estimator)
+        objective = values.get("objective_")
         if not hasattr(models, "coef"):
             raise ParameterError(
                 f"models of auctor for the labels; got {estimator.estimator!r} as estimator. Fit "
                 "it without estimator."
             )
         ridge = {}
-        if "kernel_" in found:
+        if "kernel_" in values:
             ridge = {name: getattr(models, name) for name in ("rows", "centre", "scale")}
             ridge["kernel"] = tuple(map(float, estimator.kernel_))
         return cls(
@@ -67,7 +67,7 @@ class SavedHierarchy(SavedEstimator):
             offset=calibration.offset,
             seen=estimator.seen_,
             stays=getattr(estimator, "stays_", None),
-            decoder=found.get("decoder_"),
+            decoder=values.get("decoder_"),
             objective=None if objective is None else float(objective),
             **ridge,
         )
@@ -118,7 +118,7 @@ class SavedHierarchy(SavedEstimator):
         return estimator
 
 
-def _flags(found: Any, size: int) -> Array:
+def _flags(value: Any, size: int) -> Array:
     """A bool array with an entry for every label."""
-    need(found.dtype == np.bool_ and found.shape == (size,), "a flag for every label")
-    return np.asarray(found)
+    need(value.dtype == np.bool_ and value.shape == (size,), "a flag for every label")
+    return np.asarray(value)

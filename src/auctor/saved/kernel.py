@@ -55,7 +55,7 @@ class SavedKernel(SavedEstimator):
     def of(cls, estimator: Any) -> Self:
         """The fitted values of a kernel machine."""
         points = estimator.model_.points
-        found = vars(estimator)
+        values = vars(estimator)
         decision: dict[str, Any] = {}
         if hasattr(estimator, "class_scores_"):
             positive, threshold = estimator.class_scores_.positive, estimator.threshold_[0]
@@ -68,8 +68,8 @@ class SavedKernel(SavedEstimator):
             intercept=estimator.model_.intercept,
             rows=None if estimator.kernel == "precomputed" else _rows(points.matrix),
             double=bool(points.dtype == np.float64),
-            **{name: found[f"{name}_"] for name in ("gap", "gamma", "n_iter")},
-            **{name: found.get(f"{name}_") for name in ("dual_value", "calibrators")},
+            **{name: values[f"{name}_"] for name in ("gap", "gamma", "n_iter")},
+            **{name: values.get(f"{name}_") for name in ("dual_value", "calibrators")},
             **decision,
         )
 

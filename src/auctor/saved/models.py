@@ -37,9 +37,9 @@ AnyFitted: TypeAlias = FitResult[LinearParameters, LinearModel | RegressionModel
 OF_MODEL: FloatArray = np.empty(0)
 
 
-def stored(fitted: AnyFitted) -> AnyFitted:
+def stored(result: AnyFitted) -> AnyFitted:
     """What a file has of a fitted model: weights that occur twice are left out once."""
-    model = fitted.model
+    model = result.model
     names = ("coef", "intercept", "threshold") if isinstance(model, LinearModel) else ("coef",)
     arrays: dict[str, Any] = {
         name: np.asarray(getattr(model, name), dtype=np.float64) for name in names
@@ -50,17 +50,20 @@ def stored(fitted: AnyFitted) -> AnyFitted:
         replace(one, coef=OF_MODEL)
         if members or (k < len(model.coef) and np.array_equal(model.coef[k], one.coef))
         else replace(one, coef=np.asarray(one.coef, dtype=np.float64))
-        for k, one in enumerate(fitted.solutions)
+        for k, one in enumerate(result.solutions)
     ]
-    return replace(fitted, model=model, solutions=solutions)
+    return replace(result, model=model, solutions=solutions)
 
 
-def checked(fitted: AnyFitted) -> AnyFitted:
+def checked(result: AnyFitted) -> AnyFitted:
     """What was read, complete; raises for a model that could not predict."""
-    given, model = fitted.params, fitted.model
-    kind_for(given).check(given)
-    check_work(given)
-    regression, curved = isinstance(given, RegressorParameters), isinstance(given, CurveParameters)
+    params, model = result.params, result.model
+    kind_for(params).check(params)
+    check_work(params)
+    regression, curved = (
+        isinstance(params, RegressorParameters),
+        isinstance(params, CurveParameters),
+    )
     wanted = {
         (False, False): LinearModel,
         (False, True): AdditiveModel,
@@ -70,24 +73,24 @@ def checked(fitted: AnyFitted) -> AnyFitted:
     need(type(model) is wanted, "the model of its parameters")
     # The weights of an additive model are those of the columns of its bins, not of the table.
     d = check_curves(model) if isinstance(model, Curves) else int(model.coef.shape[1])
-    shared: dict[str, Any] = {"n_threads": given.n_threads}
+    shared: dict[str, Any] = {"n_threads": params.n_threads}
     if isinstance(model, LinearModel):
-        assert isinstance(given, ClassifierParameters)
+        assert isinstance(params, ClassifierParameters)
         k = 1 if check_labels(model.classes).size == 2 else model.classes.size
         need(model.positive in (0, 1), "a positive class that is the first or the second")
         floats(model.threshold, (k,))
-        check_calibrators(fitted.calibrators, k)
+        check_calibrators(result.calibrators, k)
         # A model of log-odds needs no fitted calibrators.
-        calibrators = fitted.calibrators if given.calibrate is not None else None
-        curved_odds = isinstance(given, AdditiveParameters) and log_loss_trained(given)
-        if given.calibrate is None and (curved_odds or log_odds(given.metric, None)):
+        calibrators = result.calibrators if params.calibrate is not None else None
+        curved_odds = isinstance(params, AdditiveParameters) and log_loss_trained(params)
+        if params.calibrate is None and (curved_odds or log_odds(params.metric, None)):
             calibrators = [LOG_ODDS] * k
-        shared |= {name: getattr(given, name) for name in ("metric", "surrogate", "average")}
+        shared |= {name: getattr(params, name) for name in ("metric", "surrogate", "average")}
         shared["calibrators"] = calibrators
     else:
-        assert isinstance(given, RegressorParameters)
-        need(fitted.calibrators is None, "the parts of a regression")
-        k, shared["loss"] = 1, given.loss
+        assert isinstance(params, RegressorParameters)
+        need(result.calibrators is None, "the parts of a regression")
+        k, shared["loss"] = 1, params.loss
     floats(model.coef, (k, d))
     floats(model.intercept, (k,))
     model = replace(model, **shared)
@@ -95,23 +98,23 @@ def checked(fitted: AnyFitted) -> AnyFitted:
         _, low, high = (floats(one, (d,)) for one in model.ranges)
         need(bool((low <= high).all()), "ranges of its columns")
     check_names(model.feature_names, model.n_features)
-    if fitted.fold_scores is not None:
-        floats(fitted.fold_scores, (fitted.fold_scores.size,), finite=False)
-    if (choice := fitted.choice) is not None:
+    if result.fold_scores is not None:
+        floats(result.fold_scores, (result.fold_scores.size,), finite=False)
+    if (choice := result.choice) is not None:
         floats(choice.scores, (len(choice.names), choice.scores.shape[1]), finite=False)
         need(whole(choice.chosen) < len(choice.names), "a kind of model that was chosen")
         need(all(isinstance(name, str) for name in choice.names), "names of kinds of models")
-    search, strength = fitted.search, fitted.strength
-    need(search is not None or not isinstance(given, SearchParameters), "its search")
+    search, strength = result.search, result.strength
+    need(search is not None or not isinstance(params, SearchParameters), "its search")
     if search is not None:
         _check_search(search)
         strength = search.strength
     # An additive model has a solution for each member, whose weights are not kept.
-    rows = [OF_MODEL] * len(fitted.solutions) if isinstance(model, Curves) else model.coef
-    need(len(fitted.solutions) in (0, len(rows)), "a solution for each class")
-    solutions = [_checked(*pair) for pair in zip(fitted.solutions, rows, strict=False)]
-    need(fitted.n_iter is None or fitted.n_iter >= 0, "a number of iterations")
-    return replace(fitted, model=model, solutions=solutions, strength=strength)
+    rows = [OF_MODEL] * len(result.solutions) if isinstance(model, Curves) else model.coef
+    need(len(result.solutions) in (0, len(rows)), "a solution for each class")
+    solutions = [_checked(*pair) for pair in zip(result.solutions, rows, strict=False)]
+    need(result.n_iter is None or result.n_iter >= 0, "a number of iterations")
+    return replace(result, model=model, solutions=solutions, strength=strength)
 
 
 def _check_search(search: StrengthChoice) -> None:
@@ -139,11 +142,11 @@ def _checked(solution: Solution, coef: FloatArray) -> Solution:
 # --- to an estimator ------------------------------------------------------------------------------
 
 
-def as_estimator(fitted: AnyFitted) -> Any:
+def as_estimator(result: AnyFitted) -> Any:
     """The estimator that a file describes; imports scikit-learn."""
     from auctor.linear import from_model
 
-    return from_model.as_estimator(fitted)
+    return from_model.as_estimator(result)
 
 
 def check_table(table: TableParameters, schema: Any, n_features: int) -> None:
@@ -157,13 +160,13 @@ def as_table(model: Any, table: TableParameters, schema: Any, *, named: bool) ->
     """The `TableClassifier` around a model of encoded columns; imports scikit-learn."""
     from auctor.linear.estimators.table import TableClassifier
 
-    found = TableClassifier(**parameter_values(table)).adopt(model, Schema.from_json(schema))
+    estimator = TableClassifier(**parameter_values(table)).adopt(model, Schema.from_json(schema))
     if not named:
-        del found.feature_names_in_
-    return found
+        del estimator.feature_names_in_
+    return estimator
 
 
-def parameter_values(given: LinearParameters) -> dict[str, Any]:
+def parameter_values(params: LinearParameters) -> dict[str, Any]:
     """The parameters by name, in alphabetical order, as scikit-learn's ``get_params`` has them."""
-    names = sorted(one.name for one in fields(given) if one.init)
-    return {name: getattr(given, name) for name in names}
+    names = sorted(one.name for one in fields(params) if one.init)
+    return {name: getattr(params, name) for name in names}

@@ -32,8 +32,8 @@ class WholeEstimator:
 
     def predict(self, X: Any) -> Array:
         """Predictions for the rows, whose columns are in the order of `fit`."""
-        found: Array = self._of_rows(self.estimator.predict, X)
-        return found
+        predictions: Array = self._of_rows(self.estimator.predict, X)
+        return predictions
 
     def _of_rows(self, method: Any, X: Any) -> Any:
         """The result of a method for rows, whose columns need no names."""
@@ -68,8 +68,8 @@ class WholeClassifier(WholeEstimator):
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the rows, whose columns are in the order of `fit`."""
-        found: FloatArray = self._of_rows(self.estimator.decision_function, X)
-        return found
+        scores: FloatArray = self._of_rows(self.estimator.decision_function, X)
+        return scores
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""

@@ -146,8 +146,8 @@ def _warnings(
 ) -> list[str]:
     """Warnings of values that the model cannot use, and of rows of training."""
     count = rows.scored.codes.size
-    found = [*lost_warnings(rows.table.lost, count), seen_warning(saved.notes, rows.source, count)]
-    return [warning.render(option=option) for warning in found if warning is not None]
+    texts = [*lost_warnings(rows.table.lost, count), seen_warning(saved.notes, rows.source, count)]
+    return [warning.render(option=option) for warning in texts if warning is not None]
 
 
 def _schema(saved: SavedClassifier) -> Schema:
@@ -189,10 +189,10 @@ def _scored(saved: SavedClassifier, table: Table, seed: int) -> ScoredRows:
 
 def _from_notes(saved: SavedClassifier, command: str) -> ReportContext:
     """What the notes in the model file say of its training."""
-    notes, fitted = saved.notes, saved.fitted
+    notes, result = saved.notes, saved.fitted
     path = None
-    if fitted is not None and fitted.search is not None:
-        path = path_info(fitted.search, saved.model, _nonzeros(notes))
+    if result is not None and result.search is not None:
+        path = path_info(result.search, saved.model, _nonzeros(notes))
     steps = [
         MetricStep(*(_number(step, name) for name in MetricStep._fields))
         for step in _list(notes, "metric_steps")
@@ -203,8 +203,8 @@ def _from_notes(saved: SavedClassifier, command: str) -> ReportContext:
         train_score=_number(notes, "train_score"),
         metric_steps=[step for step in steps if not math.isnan(step.value)],
         path=path,
-        solution=fitted.solutions[0] if fitted is not None and fitted.solutions else None,
-        name=saved.name if fitted is None else None,
+        solution=result.solutions[0] if result is not None and result.solutions else None,
+        name=saved.name if result is None else None,
         warnings=[text for text in _list(notes, "warnings") if isinstance(text, str)],
         command=_commands(notes, command),
         chosen=notes["chosen"] if isinstance(notes.get("chosen"), str) else "",

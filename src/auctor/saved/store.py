@@ -129,7 +129,7 @@ def save(
 
 @speaks_as("save")
 def save_fitted(
-    fitted: models.AnyFitted,
+    result: models.AnyFitted,
     path: AnyPath,
     *,
     schema: Schema | None = None,
@@ -153,7 +153,7 @@ def save_fitted(
     """
     check_destination(path)
     columns = None if schema is None else schema.to_json()
-    _write(path, Content(model=models.stored(fitted), table=table), columns, notes)
+    _write(path, Content(model=models.stored(result), table=table), columns, notes)
 
 
 def _write(
@@ -278,8 +278,8 @@ class Content:
                 f"{name}. Pass one of these."
             )
         if not any(
-            hasattr(model, fitted)
-            for fitted in ("coef_", "models_", "dual_coef_", "history_", "tree_")
+            hasattr(model, attribute)
+            for attribute in ("coef_", "models_", "dual_coef_", "history_", "tree_")
         ):
             raise ParameterError(f"a fitted model; got {name} that is not fitted. Call fit first.")
         if name in kinds():
@@ -349,8 +349,8 @@ class Content:
     @property
     def schema(self) -> dict[str, Any] | None:
         """The schema of the table on which the model was trained."""
-        found: dict[str, Any] | None = self.meta["schema"]
-        return found
+        schema: dict[str, Any] | None = self.meta["schema"]
+        return schema
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -365,12 +365,12 @@ class Content:
     def estimator(self) -> Any:
         """The model as it was saved; imports scikit-learn."""
         if isinstance(self.model, FitResult):
-            found = models.as_estimator(self.model)
+            estimator = models.as_estimator(self.model)
         else:
-            found = self.model.estimator() if self.whole is None else self.whole
+            estimator = self.model.estimator() if self.whole is None else self.whole
         if self.table is not None:
-            return models.as_table(found, self.table, self.schema, named=self.named)
-        return found if self.steps is None else pipelines.made(self.steps, self.last, found)
+            return models.as_table(estimator, self.table, self.schema, named=self.named)
+        return estimator if self.steps is None else pipelines.made(self.steps, self.last, estimator)
 
     def linear(self) -> LinearModel | RegressionModel:
         """The model as arrays that predict; refuses pipelines, hierarchies and kernel machines."""

@@ -88,13 +88,13 @@ LATER = {
 @cache
 def parts() -> dict[str, type[Any]]:
     """The classes of losses, penalties and solvers, by their names in files."""
-    found = {}
+    kinds = {}
     for module, method in ((losses, "value_grad"), (penalties, "prox"), (solvers, "step")):
         for name in module.__all__:
             part = getattr(module, name)
             if inspect.isclass(part) and hasattr(part, method):
-                found[f"{module.__name__.removeprefix('auctor.')}.{name}"] = part
-    return found
+                kinds[f"{module.__name__.removeprefix('auctor.')}.{name}"] = part
+    return kinds
 
 
 @cache

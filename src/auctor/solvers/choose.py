@@ -222,7 +222,9 @@ def resolve(solver: str | Solver[Any], problem: Problem, *, role: Role = Role.GI
     check_solver(solver, SOLVERS)
     if isinstance(solver, str) and solver == "auto":
         return choose(problem, role=role)
-    chosen: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver
-    if chosen.needs & ~problem.provides:
-        check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")
-    return chosen
+    solver_object: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver
+    if solver_object.needs & ~problem.provides:
+        check_needs(
+            problem, solver_object, f"Solvers that can: {', '.join(able(problem)) or 'none'}"
+        )
+    return solver_object

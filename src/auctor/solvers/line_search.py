@@ -161,10 +161,10 @@ def first_accepted(
 ) -> tuple[A, T] | None:
     """The first step whose trial is accepted, with that trial, or ``None``."""
     for step in steps:
-        found = trial(step)
-        if accepts(step, found):
-            return step, found
-        del found  # frees its scores and slopes before the next trial
+        value = trial(step)
+        if accepts(step, value):
+            return step, value
+        del value  # frees its scores and slopes before the next trial
     return None
 
 
@@ -179,8 +179,8 @@ def backtrack(
     def enough(size: float, trial: Trial) -> bool:
         return trial.value <= start.value + armijo * size * start.slope
 
-    found = first_accepted(ray.at, enough, sizes(step, shrink))
-    return None if found is None else found[1]
+    accepted_step = first_accepted(ray.at, enough, sizes(step, shrink))
+    return None if accepted_step is None else accepted_step[1]
 
 
 def exact(ray: Ray, curvature: float) -> Trial | None:
@@ -217,8 +217,8 @@ def composite(
     def enough(size: float, new: Point) -> bool:
         return new.value <= point.value + sigma * size * predicted
 
-    found = first_accepted(trial, enough, sizes())
-    return None if found is None else found[1]
+    accepted_step = first_accepted(trial, enough, sizes())
+    return None if accepted_step is None else accepted_step[1]
 
 
 def violations(point: Point) -> FloatArray:

@@ -114,16 +114,16 @@ def class_moments(state: State, *, pooled: bool = False) -> RunningMoments:
     return RunningMoments(state["mass"].sum(axis=1), means, covariance)
 
 
-def ridge_solution(found: RunningMoments, ridge: float, *, between: bool) -> FloatArray:
+def ridge_solution(moments: RunningMoments, ridge: float, *, between: bool) -> FloatArray:
     """``(S+ + S- + ridge I)^-1 (m+ - m-)``; zero until both classes have rows.
 
     With ``between`` the matrix also has ``(m+ - m-)(m+ - m-)'``: the minimiser of the pairwise
     square loss.
     """
-    apart: FloatArray = found.mean[0] - found.mean[1]
-    if not found.known:
+    apart: FloatArray = moments.mean[0] - moments.mean[1]
+    if not moments.known:
         return np.zeros_like(apart)
-    matrix: FloatArray = found.covariance.sum(axis=0)
+    matrix: FloatArray = moments.covariance.sum(axis=0)
     if between:
         matrix += np.outer(apart, apart)
     matrix[np.diag_indices_from(matrix)] += ridge
@@ -149,7 +149,7 @@ class MomentClassifier(OnlineClassifier):
     A subclass implements `_solve`. The solution is cached until more rows are learned.
     """
 
-    def _solve(self, state: State, found: RunningMoments) -> FloatArray:
+    def _solve(self, state: State, moments: RunningMoments) -> FloatArray:
         raise NotImplementedError
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
@@ -202,10 +202,10 @@ class MomentClassifier(OnlineClassifier):
             flush(each)
         merging.add_moments(state, theirs)
 
-    def _solution(self, state: State, found: RunningMoments) -> FloatArray:
+    def _solution(self, state: State, moments: RunningMoments) -> FloatArray:
         """Weights of all columns, zero for those that no row has had yet."""
-        w = self._solve(state, found.first(columns_seen(state)))
-        return np.pad(w, (0, found.mean.shape[1] - w.size))
+        w = self._solve(state, moments.first(columns_seen(state)))
+        return np.pad(w, (0, moments.mean.shape[1] - w.size))
 
     def _weights(self, state: State) -> FloatArray:
         return self._solved(state)[0]
@@ -224,6 +224,6 @@ class MomentClassifier(OnlineClassifier):
 
     def _answer(self, state: State) -> tuple[FloatArray, float]:
         """Weights and threshold of the present state, computed anew."""
-        found = class_moments(state, pooled=True)
-        w = self._solution(state, found)
-        return w, midpoint(found.mean, w)
+        moments = class_moments(state, pooled=True)
+        w = self._solution(state, moments)
+        return w, midpoint(moments.mean, w)

@@ -155,9 +155,9 @@ def _judged(rows: Scaled, judges: IntArray, loss: BaseLoss, levels: range) -> Fl
     """
     learn, test = (rows.data.rows(np.flatnonzero(own)) for own in (~judges, judges))
     others = rows._replace(data=learn)
-    w, found = np.zeros(rows.columns.size), np.zeros(len(levels))
+    w, scores = np.zeros(rows.columns.size), np.zeros(len(levels))
     for k, level in enumerate(levels):
         w = solve(others, loss, strength_of(others, level), w, ROUGH_TOLERANCE)
         hits, weight = test.target.y > 0.0, test.target.weight
-        found[k] = metrics.auc(hits, test.scores(w), weight=weight)
-    return found
+        scores[k] = metrics.auc(hits, test.scores(w), weight=weight)
+    return scores

@@ -109,10 +109,10 @@ def renew(state: State, objective: MemoryObjective, means: FloatArray) -> None:
         rows = ranker.scaled(kept, _age(kept, objective), plain=objective.strength is not None)
         if objective.strength is None and counted >= 2 * state["level_rows"][0]:
             _choose(state, rows, objective.loss)
-        found = _ranked(rows, state, objective)
-        state["kept_coef"][:] = found.coef
-        state["kept_strength"][0] = found.strength
-        state["kept_middle"][0] = midpoint(means, found.coef)
+        ranked_state = _ranked(rows, state, objective)
+        state["kept_coef"][:] = ranked_state.coef
+        state["kept_strength"][0] = ranked_state.strength
+        state["kept_middle"][0] = midpoint(means, ranked_state.coef)
         sure = objective.forget is None and complete(state) and is_exact(state)
         state["blend"][:] = _blend(state, sure=sure)
     basis = counted if objective.forget is None else min(counted, objective.forget)
@@ -123,13 +123,13 @@ def renew(state: State, objective: MemoryObjective, means: FloatArray) -> None:
 
 def _choose(state: State, rows: ranker.Scaled, loss: BaseLoss) -> None:
     """Choose a strength by its held-out AUCs so far, with less weight on earlier ones."""
-    levels, found = ranker.judge_levels(rows, loss, int(state["level"][0]))
-    if not found.any():
+    levels, scores = ranker.judge_levels(rows, loss, int(state["level"][0]))
+    if not scores.any():
         return
     if len(levels) == len(ranker.LEVELS):
-        state["level_auc"][:] = LEVEL_FADING * state["level_auc"] + found
-        found = state["level_auc"]
-    state["level"][0] = levels[int(np.argmax(found))]
+        state["level_auc"][:] = LEVEL_FADING * state["level_auc"] + scores
+        scores = state["level_auc"]
+    state["level"][0] = levels[int(np.argmax(scores))]
     state["level_rows"][0] = state["counted"][0]
 
 
@@ -187,10 +187,10 @@ def _blend(state: State, *, sure: bool) -> tuple[float, float]:
     distance = centre[0] - centre[1]
     ratio = float(distance[1] / distance[0]) if distance.min() > 0.0 else 1.0
     mixtures = [(0.0, 1.0), *(MIXTURES * [ratio, 1.0] if distance.min() > 0.0 else ()), (1.0, 0.0)]
-    found = [metrics.auc(hits, a * noted[0] + b * noted[1], weight=weight) for a, b in mixtures]
+    values = [metrics.auc(hits, a * noted[0] + b * noted[1], weight=weight) for a, b in mixtures]
     # Standard deviation of an AUC, bounded by that of a proportion over the smaller class.
     fewer = min(np.count_nonzero(hits), np.count_nonzero(~hits))
-    chance = CHANCE_DEVIATIONS * np.sqrt(found[0] * (1.0 - found[0]) / fewer) if sure else 0.0
-    best = int(np.argmax(found))
-    own, kept = mixtures[best if found[best] > found[0] + chance else 0]
+    chance = CHANCE_DEVIATIONS * np.sqrt(values[0] * (1.0 - values[0]) / fewer) if sure else 0.0
+    best = int(np.argmax(values))
+    own, kept = mixtures[best if values[best] > values[0] + chance else 0]
     return float(own), float(kept)

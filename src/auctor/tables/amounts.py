@@ -35,10 +35,10 @@ def amount(word: str, decimal: str = ".") -> float:
     plain = parse_number(word.strip(), decimal)
     if plain is not None:
         return plain if np.isfinite(plain) else np.nan
-    found = _AMOUNT.fullmatch(word.strip())
-    if found is None:
+    match = _AMOUNT.fullmatch(word.strip())
+    if match is None:
         return np.nan
-    sign, digits = found.group(1), found.group(2).strip()
+    sign, digits = match.group(1), match.group(2).strip()
     if _DIGITS[decimal].fullmatch(digits) is None:
         return np.nan
     other = "," if decimal == "." else "."

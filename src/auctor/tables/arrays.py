@@ -105,7 +105,7 @@ class ArrayFile:
         used = [kind == "number" for kind in kinds]
         if self._label_field is not None:
             used.insert(self._label_field, False)
-        chosen = np.flatnonzero(used)
+        positions = np.flatnonzero(used)
         most = self.options.most_rows(self._rows.shape[1])
         first = 0
         with _reading(self.source):
@@ -116,22 +116,22 @@ class ArrayFile:
                     labels = labels.astype(labels.dtype if labels.dtype.kind in "iu" else float)
                 elif self._labels is not None:
                     labels = self._labels[first : first + part.shape[0]]
-                whole = len(chosen) == part.shape[1]
-                numbers = np.array(part if whole else part[:, chosen], np.float64, order="C")
+                whole = len(positions) == part.shape[1]
+                numbers = np.array(part if whole else part[:, positions], np.float64, order="C")
                 yield Block(numbers, np.empty((part.shape[0], 0), np.int32), [], labels)
                 first += part.shape[0]
 
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
         """The first whole number beyond 2^53 in each of some columns that has one."""
         fields = [k for k in range(self._rows.shape[1]) if k != self._label_field]
-        found: dict[int, str] = {}
+        integers: dict[int, str] = {}
         with _reading(self.source):
             for part in self._rows.parts(self.options.most_rows(self._rows.shape[1])):
                 for k in columns:
                     long = _long_integers(part[:, fields[k]])
                     if long.size:
-                        found.setdefault(k, str(long[0]))
-        return found
+                        integers.setdefault(k, str(long[0]))
+        return integers
 
 
 def _long_integers(values: Array) -> Array:

@@ -233,8 +233,8 @@ class ArrowFile:
             self.non_numeric.add(k)
             self.first_non_numbers.setdefault(k, shown(words[meanings.index(None)].encode()))
             return np.full(len(column), np.nan)
-        found: FloatArray = np.array([*meanings, np.nan], dtype=np.float64)[codes]
-        return found
+        numbers: FloatArray = np.array([*meanings, np.nan], dtype=np.float64)[codes]
+        return numbers
 
     def _labels(self, column: Any) -> Array:
         """Labels as numbers, with NaN for null, or as text."""

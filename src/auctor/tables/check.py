@@ -54,16 +54,16 @@ def check_columns(
 ) -> list[Finding]:
     """Findings about the columns of a table in memory, without those whose kind the user set."""
     settled = _settled(options)
-    found = list(spellings(labels, file.label or "label"))
+    findings = list(spellings(labels, file.label or "label"))
     hit = binary_hits(labels, block.n_rows)
     for seen in _columns(block, stats, file, kinds):
-        found += leaks(seen, hit)
+        findings += leaks(seen, hit)
         if seen.name not in settled:
             if seen.numbers is not None:
-                found += _number(seen)
+                findings += _number(seen)
             else:
-                found += _text(seen, options.decimal, curves=options.categorical == "levels")
-    return merged(found)
+                findings += _text(seen, options.decimal, curves=options.categorical == "levels")
+    return merged(findings)
 
 
 def _settled(options: ReadOptions) -> set[str]:

@@ -230,12 +230,12 @@ def spelt_long_integers(file: TableFile, columns: Sequence[int]) -> dict[int, st
 
     The columns are read again as text: as floats such numbers are already rounded.
     """
-    found: dict[int, str] = {}
+    integers: dict[int, str] = {}
     kinds = ["category" if k in columns else "skip" for k in range(len(file.names))]
     for block in file.blocks(kinds):
         for k, words in zip(sorted(columns), block.words, strict=True):
             long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT_INTEGERS)
-            word = None if k in found else next(long, None)
+            word = None if k in integers else next(long, None)
             if word is not None:
-                found[k] = word
-    return found
+                integers[k] = word
+    return integers

@@ -89,22 +89,22 @@ def convert(
     notes: list[Note] = []
     file = Source(source)
     try:
-        found = format_to_read(reading.format, file.name)
+        file_format = format_to_read(reading.format, file.name)
         file.keep()
-        opened = None if found == "svmlight" else TABLES[found](file, reading)
+        opened = None if file_format == "svmlight" else TABLES[file_format](file, reading)
         counter = _Counter()
         # Sparse rows, tables that need all rows for their fills, and all other tables.
         if opened is None:
-            parts = _unnamed(file, found, reading, wanted)
+            parts = _unnamed(file, file_format, reading, wanted)
             names = Names(None, "label")
         elif wanted not in _WITH_WORDS and reading.missing_rule in WHOLE_COLUMN:
             stats, kinds = scan_columns(opened, reading, file.name)
             _refuse_long_integers(stats, opened, kinds, file.name)
-            return _in_memory(file, path, found, wanted, reading, notes)
+            return _in_memory(file, path, file_format, wanted, reading, notes)
         else:
             names, parts = _named(opened, file.name, wanted, reading, notes)
         write_parts(path, counter.count(parts), names, wanted)
-        return Converted(counter.rows, counter.columns, found, wanted)
+        return Converted(counter.rows, counter.columns, file_format, wanted)
     finally:  # notes are given even if the conversion fails
         file.close()
         for note in notes:
@@ -154,10 +154,10 @@ def _refuse_long_integers(
     stats: ColumnStats, file: TableFile, kinds: Sequence[str], name: str
 ) -> None:
     """Refuse whole numbers that 64-bit floats would round."""
-    if found := long_integers(stats, file, kinds):
+    if columns := long_integers(stats, file, kinds):
         raise DataError(
-            f"whole numbers up to 2^53, which floats hold exactly; got {listed(found)} of {name}. "
-            "Drop such columns, or put a letter before the numbers."
+            f"whole numbers up to 2^53, which floats hold exactly; got {listed(columns)} of "
+            f"{name}. Drop such columns, or put a letter before the numbers."
         )
 
 
@@ -168,25 +168,31 @@ def _names(columns: list[str], file: TableFile) -> Names:
     return Names(columns, free_name(columns))
 
 
-def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Iterator[RowBatch]:
+def _unnamed(
+    file: Source, file_format: str, options: ReadOptions, wanted: str
+) -> Iterator[RowBatch]:
     """Sparse rows without column names; dense formats need one width for all rows."""
-    if found == "svmlight" and wanted not in ("svmlight", "npz") and options.n_features is None:
+    if (
+        file_format == "svmlight"
+        and wanted not in ("svmlight", "npz")
+        and options.n_features is None
+    ):
         width = 1  # svmlight text does not say how many columns it has: read it once for that
         for chunk in svmlight_chunks(file, options):
             width = max(width, chunk.matrix.shape[1])
         options = replace(options, n_features=width)
     file.rewind()
-    chunks = svmlight_chunks if found == "svmlight" else npz_chunks
+    chunks = svmlight_chunks if file_format == "svmlight" else npz_chunks
     for chunk in chunks(file, options):
         yield RowBatch(chunk.matrix, chunk.labels)
 
 
 def _in_memory(
-    file: Source, path: Any, found: str, wanted: str, options: ReadOptions, notes: list[Note]
+    file: Source, path: Any, file_format: str, wanted: str, options: ReadOptions, notes: list[Note]
 ) -> Converted:
     """Convert by way of a table in memory, for fills that need whole columns."""
     file.rewind()
-    table = read_source(file, found, options, notes)
+    table = read_source(file, file_format, options, notes)
     write_table(path, table.matrix, table.labels, columns=table.schema.feature_names, format=wanted)
     rows, columns = table.matrix.shape
-    return Converted(rows, columns, found, wanted)
+    return Converted(rows, columns, file_format, wanted)

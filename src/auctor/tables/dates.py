@@ -50,10 +50,10 @@ def days(word: str, pattern: str | None = None) -> float:
     """
     if pattern is not None:
         return _by_pattern(word, pattern)
-    found = _DATE.fullmatch(word)
-    if found is None:
+    match = _DATE.fullmatch(word)
+    if match is None:
         return np.nan
-    year, month, day, time, seconds, fraction, zone = found.groups()
+    year, month, day, time, seconds, fraction, zone = match.groups()
     text = f"{year}-{month}-{day}T{time or '00:00'}{seconds or ':00'}"
     text += f".{(fraction or '0')[:6].ljust(6, '0')}"
     text += "+00:00" if zone in (None, "Z", "UTC") else zone
@@ -66,10 +66,10 @@ def days(word: str, pattern: str | None = None) -> float:
 def _by_pattern(word: str, pattern: str) -> float:
     """Days from 1 January 1970 to a date of a pattern, NaN for other text."""
     try:
-        found = datetime.strptime(word.strip(), pattern)
+        moment = datetime.strptime(word.strip(), pattern)
     except ValueError:
         return np.nan
-    zoned = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return float((zoned - _FIRST) / _DAY)
 
 
@@ -102,5 +102,5 @@ def patterns_of(words: Iterable[str]) -> list[str]:
 
 def are_dates(words: Iterable[str]) -> bool:
     """Whether all words are dates of the form year-month-day, and there is at least one."""
-    found = [not np.isnan(days(word)) for word in words]
-    return bool(found) and all(found)
+    readable = [not np.isnan(days(word)) for word in words]
+    return bool(readable) and all(readable)

@@ -83,9 +83,9 @@ class DelimitedFile:
             return
         texts = chain((self._text.after_header() if self.named else self._text,), self._rest)
         rows = _BlockReader(self, kinds, strict)
-        found = (rows.read(text) for text in texts)
+        rows_of_texts = (rows.read(text) for text in texts)
         most = self.options.most_rows(len(self.fields))
-        yield from cut((block for block in found if block.n_rows), most)
+        yield from cut((block for block in rows_of_texts if block.n_rows), most)
 
     @property
     def blanks(self) -> str:
@@ -374,5 +374,5 @@ class _BlockReader:
 def _looked_up(meanings: list[float | None], codes: Array) -> FloatArray:
     """The number of each code, NaN for missing values and words that are not numbers."""
     numbers = [np.nan if number is None else number for number in meanings]
-    found: FloatArray = np.array([*numbers, np.nan], dtype=np.float64)[codes]
-    return found
+    values: FloatArray = np.array([*numbers, np.nan], dtype=np.float64)[codes]
+    return values

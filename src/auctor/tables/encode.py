@@ -120,13 +120,13 @@ class Encoder:
             if place >= 0:
                 matrix[:, offset] = block.numbers[:, place]
             else:
-                found = features[:, -1 - place]
-                known = found >= 0
+                code_column = features[:, -1 - place]
+                known = code_column >= 0
                 if offset in numbered:
-                    matrix[:, offset] = np.where(known, found - offset, numbered[offset])
-                    matrix[found == -1, offset] = np.nan
+                    matrix[:, offset] = np.where(known, code_column - offset, numbered[offset])
+                    matrix[code_column == -1, offset] = np.nan
                 else:
-                    matrix[rows[known], found[known]] = 1.0
+                    matrix[rows[known], code_column[known]] = 1.0
         for k, column, offset in self.words:
             table = word_table(column.levels or (), block.words[k])
             matrix[:, offset : offset + column.width] = table[block.codes[:, k]]
@@ -136,11 +136,11 @@ class Encoder:
         """The block with dates and amounts appended to its numbers; other text becomes NaN."""
         if not self.text_numbers:
             return block
-        found = []
+        columns = []
         for k, column in self.text_numbers:
             values = numbers_in(column, block.words[k])
             self._count(column, block, k, np.isnan(values))
-            found.append(np.append(values, np.nan)[block.codes[:, k]])
+            columns.append(np.append(values, np.nan)[block.codes[:, k]])
         # Without a fill an unreadable value would be reported as a missing one.
         refused = {
             column.name
@@ -149,7 +149,7 @@ class Encoder:
         }
         bad = {name: one for name, one in self.lost.items() if name in refused}
         refuse_lost(bad, self.name)
-        return block._replace(numbers=np.column_stack([block.numbers, *found]))
+        return block._replace(numbers=np.column_stack([block.numbers, *columns]))
 
     def _count(self, column: Column, block: Block, k: int, bad: Array) -> None:
         """Count the rows whose word in the k-th column of text the schema cannot use."""
@@ -184,18 +184,18 @@ class Encoder:
             column, offset = self.columns[j], int(self.offsets[j])
             if column.words:  # any number of levels in a row
                 continue
-            # The last entry of ``found`` is for the code -1: the fill, or no category.
+            # The last entry of ``columns_of_words`` is for the code -1: the fill, or no category.
             words = [*block.words[k], *([column.fill] if column.fill else [])]
             if column.buckets:
-                found = [offset + bucket(str(word), column.buckets) for word in words]
+                columns_of_words = [offset + bucket(str(word), column.buckets) for word in words]
             else:
-                found = [self.levels[j].get(str(word), -1) for word in words]
-            self._count(column, block, k, np.array(found[: len(block.words[k])]) < 0)
+                columns_of_words = [self.levels[j].get(str(word), -1) for word in words]
+            self._count(column, block, k, np.array(columns_of_words[: len(block.words[k])]) < 0)
             if column.numbered:  # a level that is not known is not a missing one
-                found = [-2 if at < 0 else at for at in found]
+                columns_of_words = [-2 if at < 0 else at for at in columns_of_words]
             if not column.fill:
-                found.append(-1)
-            features[:, k] = np.array(found, dtype=np.int64)[block.codes[:, k]]
+                columns_of_words.append(-1)
+            features[:, k] = np.array(columns_of_words, dtype=np.int64)[block.codes[:, k]]
         return features
 
     def _fill(self, block: Block) -> None:
@@ -267,7 +267,7 @@ def numbers_in(column: Column, words: list[str]) -> FloatArray:
 
 def _numbered(kinds: list[str], kind: str) -> dict[int, int]:
     """The columns of a kind: their rank among the columns of that kind, by position."""
-    places = [k for k, found in enumerate(kinds) if found == kind]
+    places = [k for k, one in enumerate(kinds) if one == kind]
     return {place: k for k, place in enumerate(places)}
 
 

@@ -45,18 +45,18 @@ def found_in(
     return Finding(seen.name, kind, Note(does, todo, named, warns=warns))
 
 
-def merged(found: Sequence[Finding]) -> list[Finding]:
+def merged(every_finding: Sequence[Finding]) -> list[Finding]:
     """Findings of one kind with the same option as one, which names all of their columns."""
     alike: dict[tuple[str, str], list[Finding]] = {}
-    for finding in found:
+    for finding in every_finding:
         option = finding.note.option
         alike.setdefault((finding.kind, getattr(option, "name", "")), []).append(finding)
     return [_together(findings) for findings in alike.values()]
 
 
-def _together(found: Sequence[Finding]) -> Finding:
+def _together(findings: Sequence[Finding]) -> Finding:
     """The first finding, with the names of the columns of the others."""
-    first, *others = found
+    first, *others = findings
     note, option = first.note, first.note.option
     if not others:
         return first
@@ -65,7 +65,7 @@ def _together(found: Sequence[Finding]) -> Finding:
     if isinstance(option, Option) and isinstance(option.value, list | dict):
         kind = type(option.value)
         joined: dict[str, Any] = {}
-        for one in found:
+        for one in findings:
             joined |= dict(_pairs(one.note.option))
         # Too many columns to name are a parameter without its value.
         option = option._replace(value=kind(joined) if len(joined) <= MOST_NAMED else None)

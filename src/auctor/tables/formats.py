@@ -104,13 +104,13 @@ def format_to_write(name: str) -> str:
     >>> [format_to_write(name) for name in ("a.csv.gz", "b.txt", "c")]
     ['csv', 'svmlight', 'svmlight']
     """
-    found = format_of(name)
-    if found == "svmlight" and _suffix(name) not in SVMLIGHT:
+    known_format = format_of(name)
+    if known_format == "svmlight" and _suffix(name) not in SVMLIGHT:
         raise ParameterError(
             f"a name with the ending of a format, such as {', '.join(SUFFIXES)} or {SVMLIGHT[1]}; "
             f"got {name}. Pass `to=` with the format."
         )
-    return found
+    return known_format
 
 
 def _suffix(name: str) -> str:

@@ -178,5 +178,5 @@ def labels_of(table: Any, name: str) -> Array:
             f"a label in every row; got {missing} missing in {name!r}. Drop the rows without a "
             "label first."
         )
-    found = np.array(entries.tolist()) if entries.dtype.kind == "O" else entries
-    return found
+    labels = np.array(entries.tolist()) if entries.dtype.kind == "O" else entries
+    return labels

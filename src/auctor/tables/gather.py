@@ -65,8 +65,8 @@ def find_schema(
         stats = _stats_of(whole)
     if options.check:
         known = whole.labels if labels is None else labels
-        found = check_columns(whole, stats, file, kinds, known, options)
-        notes += [finding.note for finding in found]
+        findings = check_columns(whole, stats, file, kinds, known, options)
+        notes += [finding.note for finding in findings]
     notes += note_text(stats, file, kinds, name, options.decimal)
     if rows is None:
         notes += note_long_integers(stats, file, kinds, name)
@@ -180,11 +180,11 @@ def columns_as_text(
         # Reading all of them as categories keeps the text as it is written.
         kinds = ["category" if name in columns else "skip" for name in names]
         order = [name for name in names if name in columns]
-        found: dict[str, list[str]] = {name: [] for name in columns}
+        texts: dict[str, list[str]] = {name: [] for name in columns}
         for block in opened.blocks(kinds):
             for k, name in enumerate(order):
                 words = [*block.words[k], ""]
-                found[name] += [words[code] for code in block.codes[:, k].tolist()]
-        return found
+                texts[name] += [words[code] for code in block.codes[:, k].tolist()]
+        return texts
     finally:
         source.close()

@@ -174,25 +174,25 @@ def long_integers(stats: ColumnStats, file: TableFile, kinds: Sequence[str]) -> 
     """
     numbers = [k for k, kind in enumerate(kinds) if kind == "number"]
     largest = np.fmax(-stats.facts[1], stats.facts[2]).tolist()
-    chosen = [
+    columns = [
         k
         for k, x in zip(numbers, largest, strict=True)
         if x >= EXACT_INTEGERS and k not in file.float_columns
     ]
-    found = file.long_integers(chosen) if chosen else {}
-    return [f"{number} in {file.names[k]!r}" for k, number in sorted(found.items())]
+    integers = file.long_integers(columns) if columns else {}
+    return [f"{number} in {file.names[k]!r}" for k, number in sorted(integers.items())]
 
 
 def note_long_integers(
     stats: ColumnStats, file: TableFile, kinds: Sequence[str], name: str
 ) -> list[Note]:
     """A note on columns with whole numbers that are rounded to the nearest float."""
-    found = long_integers(stats, file, kinds)
-    if not found:
+    columns = long_integers(stats, file, kinds)
+    if not columns:
         return []
     return [
         Note(
-            f"rounds whole numbers beyond 2^53: {listed(found)} of {name}.",
+            f"rounds whole numbers beyond 2^53: {listed(columns)} of {name}.",
             "Drop such a column, or put a letter before its numbers to make them text.",
         )
     ]
@@ -383,6 +383,6 @@ def _number_fill(
         if options.missing_rule in ("auto", "median"):
             fill = float(np.median(known))
         else:
-            found, counts = np.unique(known, return_counts=True)
-            fill = float(found[np.argmax(counts)])
+            distinct, counts = np.unique(known, return_counts=True)
+            fill = float(distinct[np.argmax(counts)])
     return fill if np.isfinite(fill) else None

@@ -50,8 +50,8 @@ def binary_hits(labels: Array | None, rows: int) -> Array | None:
     classes = np.unique(array.astype(str) if array.dtype.kind == "O" else array)
     if classes.size != 2:
         return None
-    given = array.astype(str) if array.dtype.kind == "O" else array
-    hit: Array = (given == classes[1])[_sample(rows)]
+    values = array.astype(str) if array.dtype.kind == "O" else array
+    hit: Array = (values == classes[1])[_sample(rows)]
     return hit
 
 
@@ -99,5 +99,5 @@ def _scores(seen: ColumnView, hit: Array) -> FloatArray | None:
     counts = np.bincount(codes[codes >= 0], minlength=len(seen.words))
     hits = np.bincount(codes[(codes >= 0) & hit], minlength=len(seen.words))
     share: FloatArray = np.append(hits / np.maximum(counts, 1), np.nan)  # NaN for the code -1
-    found: FloatArray = share[codes]
-    return found
+    scores: FloatArray = share[codes]
+    return scores

@@ -78,11 +78,11 @@ def add_lost(total: dict[str, Lost], more: Mapping[str, Lost]) -> None:
 
 def lost_rows(lost: Mapping[str, Lost]) -> dict[str, dict[str, int]]:
     """Rows with unknown categories, and with dates or amounts that cannot be read, by column."""
-    found: dict[str, dict[str, int]] = {"unseen": {}, "unreadable": {}}
+    values: dict[str, dict[str, int]] = {"unseen": {}, "unreadable": {}}
     for name, one in lost.items():
         if one.rows:
-            found["unseen" if one.column.kind == "category" else "unreadable"][name] = one.rows
-    return found
+            values["unseen" if one.column.kind == "category" else "unreadable"][name] = one.rows
+    return values
 
 
 def lost_warnings(

@@ -93,9 +93,9 @@ def read_file(source: Any, options: ReadOptions, *, dtype: npt.DTypeLike | None 
     file = Source(source)
     notes: list[Note] = []
     try:
-        found = format_to_read(options.format, file.name)
+        file_format = format_to_read(options.format, file.name)
         with enough_memory(file.name, todo=IN_PARTS):
-            return read_source(file, found, options, notes, kind)
+            return read_source(file, file_format, options, notes, kind)
     finally:  # notes are given even if reading fails
         file.close()
         for note in notes:
@@ -145,10 +145,10 @@ def _unnamed(
             np.nan_to_num(matrix.data, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
         elif options.missing_rule != KEEP:
             where = matrix.indices[np.isnan(matrix.data)]
-            found, counts = np.unique(where, return_counts=True)
+            columns, counts = np.unique(where, return_counts=True)
             shift = 1 if first is None else first
             refuse_missing(
-                {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
+                {str(int(j) + shift): int(c) for j, c in zip(columns, counts, strict=True)},
                 name,
                 advice="Pass {option}, or fill or drop them first.",
                 option=reading_option("missing", "zero"),

@@ -81,10 +81,10 @@ class Text:
         """Refuse a record whose number of fields is not that of the columns."""
         wanted = len(self.file.fields)
         for row in range(len(self.starts)):
-            found = len(self.record(row))
-            if found != wanted:
+            width = len(self.record(row))
+            if width != wanted:
                 raise DataError(
-                    f"{wanted} fields in each line; got {found} in {self.place(row)}. Correct the "
+                    f"{wanted} fields in each line; got {width} in {self.place(row)}. Correct the "
                     "line or the delimiter."
                 )
 

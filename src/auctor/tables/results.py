@@ -54,17 +54,17 @@ def write_columns(
     >>> path.read_text()
     'id,score\n7,0.5\n8,1.0\n'
     """
-    found = format_of(str(path).lower()) if format == "auto" else format
-    check_choice("format", found, FORMATS)
-    with packed_file(path, found) as file:
-        if found in DELIMITERS:
-            for text in delimited_text(names, chunks, DELIMITERS[found]):
+    file_format = format_of(str(path).lower()) if format == "auto" else format
+    check_choice("format", file_format, FORMATS)
+    with packed_file(path, file_format) as file:
+        if file_format in DELIMITERS:
+            for text in delimited_text(names, chunks, DELIMITERS[file_format]):
                 file.write(text.encode())
-        elif found == "npy":
+        elif file_format == "npy":
             _write_npy(file, names, chunks)
         else:
             parts = (RowBatch(columns, None) for columns in chunks)
-            WRITERS[found](file, parts, Names(names, ""))
+            WRITERS[file_format](file, parts, Names(names, ""))
 
 
 def delimited_text(

@@ -203,11 +203,11 @@ def _check_chunk(chunk: Chunk, width: int, sparse: bool) -> None:
             f"a label in every row; got {len(missing)} missing in the {chunk.n_rows} rows from row "
             f"{chunk.first_row} on. Drop the rows without a label first."
         )
-    found = chunk.matrix.shape[1]
-    if width and (is_sparse(chunk.matrix) != sparse or (not sparse and found != width)):
+    n_columns = chunk.matrix.shape[1]
+    if width and (is_sparse(chunk.matrix) != sparse or (not sparse and n_columns != width)):
         kinds = {True: "sparse", False: "dense"}
         raise DataError(
-            f"{width} {kinds[sparse]} columns in every part; got {found} "
+            f"{width} {kinds[sparse]} columns in every part; got {n_columns} "
             f"{kinds[is_sparse(chunk.matrix)]} ones from row {chunk.first_row} on. Give every part "
             "the same columns in the same order."
         )
@@ -264,8 +264,8 @@ def _chunks(source: Any, options: ReadOptions) -> Iterator[Chunk]:
 def _of_tables(tables: Any, options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of Arrow tables, whose columns other than the label must be numbers."""
     label, row = options.label, 0
-    for given in tables:
-        table = given.to_arrow() if hasattr(given, "to_arrow") else given
+    for part in tables:
+        table = part.to_arrow() if hasattr(part, "to_arrow") else part
         names = list(table.schema.names)
         if label not in names:
             raise DataError(

@@ -138,16 +138,16 @@ def _file_chunks(part: Any, options: ReadOptions, indices: Indices) -> Iterator[
     """Chunks of one file, read ahead in a thread."""
     source = Source(part)
     try:
-        found = format_to_read(options.format, source.name)
-        if options.sample_rows and options.schema is None and found in TABLES:
-            options = _sampled(source, found, options)
-        elif found == "svmlight" and options.missing_rule not in ("auto", "refuse", SKIP):
+        file_format = format_to_read(options.format, source.name)
+        if options.sample_rows and options.schema is None and file_format in TABLES:
+            options = _sampled(source, file_format, options)
+        elif file_format == "svmlight" and options.missing_rule not in ("auto", "refuse", SKIP):
             raise ParameterError(
                 f"a table with columns to fill missing values; got {source.name}. Pass "
                 "`ReadOptions(missing='refuse')` or 'skip'."
             )
         with enough_memory(source.name, todo=_FEWER):
-            chunks = READERS[found](source, options, indices)
+            chunks = READERS[file_format](source, options, indices)
             yield from read_ahead(chunks, CHUNKS_AHEAD, wait=not source.live)
     finally:
         source.close()
@@ -251,12 +251,12 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
 
 
 def same_columns(
-    known: tuple[str, ...] | None, found: tuple[str, ...] | None
+    known: tuple[str, ...] | None, names: tuple[str, ...] | None
 ) -> tuple[str, ...] | None:
     """Names of the columns; refuses a part whose names differ from the known ones."""
-    if known is None or found is None or known == found:
-        return found or known
-    differs = [name for name in (*known, *found) if (name in known) != (name in found)]
+    if known is None or names is None or known == names:
+        return names or known
+    differs = [name for name in (*known, *names) if (name in known) != (name in names)]
     got = f"a difference in {', '.join(differs[:5])}" if differs else "another order"
     raise DataError(f"the same columns in every part; got {got}. Select the same columns first.")
 

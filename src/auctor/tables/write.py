@@ -88,12 +88,12 @@ def write_table(
 def write_parts(path: AnyPath, parts: Iterator[RowBatch], names: Names, format: str) -> None:
     """Write parts one after the other; a file that exists is replaced when all are written."""
     check_choice("format", format, FORMATS)
-    found = format_of(str(path).lower()) if format == "auto" else format
-    with packed_file(path, found) as body:
+    file_format = format_of(str(path).lower()) if format == "auto" else format
+    with packed_file(path, file_format) as body:
         first = next(parts, None)
         if first is None:
             raise DataError("some rows; got none. Check the source.")
-        WRITERS[found](body, chain((first,), parts), names)
+        WRITERS[file_format](body, chain((first,), parts), names)
 
 
 @contextmanager
@@ -307,8 +307,8 @@ def _texts(column: Column) -> list[str]:
     """A column as text; a missing value is ""."""
     if isinstance(column, tuple):
         codes, words = column
-        found = [*words, ""]
-        return [found[code] for code in codes.tolist()]
+        texts = [*words, ""]
+        return [texts[code] for code in codes.tolist()]
     if column.dtype.kind == "f":
         return ["" if value != value else _short(value) for value in column.tolist()]
     return [str(value) for value in column.tolist()]

@@ -105,9 +105,9 @@ class BlackBoxSuite(Suite):
         batch: int = 1,
     ) -> Driven:
         """A search with defaults, whose points are checked."""
-        found = self.drive(function, dims, budget, batch)
-        expect(found.seen.shape[1:] == (dims,), f"points have shape {found.seen.shape}")
-        return found
+        driven = self.drive(function, dims, budget, batch)
+        expect(driven.seen.shape[1:] == (dims,), f"points have shape {driven.seen.shape}")
+        return driven
 
     @staticmethod
     def _bowl(u: FloatArray) -> float:
@@ -130,9 +130,10 @@ class BlackBoxSuite(Suite):
 
     def check_bowl(self) -> None:
         """The minimum of a quadratic is found."""
-        found = self._drive(self._bowl)
+        search = self._drive(self._bowl)
         expect(
-            found.best_value <= self.close**2, f"a quadratic is only lowered to {found.best_value}"
+            search.best_value <= self.close**2,
+            f"a quadratic is only lowered to {search.best_value}",
         )
 
     def check_best_is_the_lowest_told(self) -> None:
@@ -143,11 +144,11 @@ class BlackBoxSuite(Suite):
             told.append(self._bowl(u))
             return told[-1]
 
-        found = self._drive(function)
-        expect(found.best_value == min(told), "best_value is not the lowest told")
-        point = found.best_point
+        search = self._drive(function)
+        expect(search.best_value == min(told), "best_value is not the lowest told")
+        point = search.best_point
         expect(
-            point is not None and np.array_equal(point, found.seen[int(np.argmin(told))]),
+            point is not None and np.array_equal(point, search.seen[int(np.argmin(told))]),
             "best_point is not the point of the lowest value",
         )
 
@@ -158,36 +159,36 @@ class BlackBoxSuite(Suite):
 
     def check_one_dimension(self) -> None:
         """Functions of one variable are minimised."""
-        found = self._drive(self._bowl, dims=1)
-        expect(found.best_value <= self.close**2, "one dimension is not searched")
+        search = self._drive(self._bowl, dims=1)
+        expect(search.best_value <= self.close**2, "one dimension is not searched")
 
     def check_failed_points(self) -> None:
         """NaN and infinite values do not end the search and are never the best."""
         for bad in (np.nan, np.inf, -np.inf):
-            found = self._drive(self._bowl_with(bad))
-            expect(np.isfinite(found.best_value), f"{bad} became the best value")
-            expect(found.best_value <= 4 * self.close**2, f"{bad} misled the search")
+            search = self._drive(self._bowl_with(bad))
+            expect(np.isfinite(search.best_value), f"{bad} became the best value")
+            expect(search.best_value <= 4 * self.close**2, f"{bad} misled the search")
 
     def check_every_point_failing(self) -> None:
         """If all evaluations fail there is no best point, and the search goes on."""
-        found = self._drive(lambda u: np.nan)
-        expect(found.best_point is None, "there is a best point without a value")
+        search = self._drive(lambda u: np.nan)
+        expect(search.best_point is None, "there is a best point without a value")
 
     def check_constant(self) -> None:
         """A constant function does not end the search."""
-        found = self._drive(lambda u: 1.0)
-        expect(found.best_value == 1.0, "a constant has another best value")
+        search = self._drive(lambda u: 1.0)
+        expect(search.best_value == 1.0, "a constant has another best value")
 
     def check_large_and_small_values(self) -> None:
         """The scale of the values does not matter."""
         for unit in (1e-12, 1e12):
-            found = self._drive(self._bowl_at(0.37, unit))
-            expect(found.best_value <= unit * (1.0 + self.close**2), f"values of {unit} are lost")
+            search = self._drive(self._bowl_at(0.37, unit))
+            expect(search.best_value <= unit * (1.0 + self.close**2), f"values of {unit} are lost")
 
     def check_batches(self) -> None:
         """Several points can be asked for at once, and differ."""
         # Parallel points know less than sequential ones, so that the bound is looser.
-        found = self._drive(self._bowl, batch=4, budget=80)
-        expect(found.best_value <= 4 * self.close**2, "batches do not help")
-        distinct = len(np.unique(found.seen, axis=0))
-        expect(distinct >= 0.8 * len(found.seen), "batches repeat their points")
+        search = self._drive(self._bowl, batch=4, budget=80)
+        expect(search.best_value <= 4 * self.close**2, "batches do not help")
+        distinct = len(np.unique(search.seen, axis=0))
+        expect(distinct >= 0.8 * len(search.seen), "batches repeat their points")

@@ -234,8 +234,8 @@ class DataSuite(Suite):
             expect(np.array_equal(a, c), "three threads give other bits than one")
         rng = np.random.default_rng(2)
         w, r = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[0])
-        for found, wanted in zip(one[:2], (X @ w + 0.1, X.T @ r), strict=True):
-            expect_close(found, wanted, "product of larger data", rtol=RTOL)
+        for result, wanted in zip(one[:2], (X @ w + 0.1, X.T @ r), strict=True):
+            expect_close(result, wanted, "product of larger data", rtol=RTOL)
 
     @when(lambda suite: not ROWS.has(suite.data))
     def check_training(self) -> None:

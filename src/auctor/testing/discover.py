@@ -21,8 +21,8 @@ import auctor.solvers
 def modules(package: ModuleType) -> Iterator[ModuleType]:
     """The package and all its submodules, imported."""
     yield package
-    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        yield importlib.import_module(found.name)
+    for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        yield importlib.import_module(info.name)
 
 
 def public_classes(package: ModuleType, *methods: str) -> list[type[Any]]:
@@ -31,7 +31,7 @@ def public_classes(package: ModuleType, *methods: str) -> list[type[Any]]:
     Classes of modules called ``base`` and abstract classes are left out.
     """
     exported = set(getattr(package, "__all__", ()))
-    found: dict[str, type[Any]] = {}
+    classes: dict[str, type[Any]] = {}
     for module in modules(package):
         for name, thing in vars(module).items():
             # Each class once, where it is defined, not where it is imported.
@@ -40,8 +40,8 @@ def public_classes(package: ModuleType, *methods: str) -> list[type[Any]]:
             if name not in exported or module.__name__.rpartition(".")[2] == "base":
                 continue
             if not inspect.isabstract(thing) and all(hasattr(thing, m) for m in methods):
-                found[name] = thing
-    return [found[name] for name in sorted(found)]
+                classes[name] = thing
+    return [classes[name] for name in sorted(classes)]
 
 
 def losses(package: ModuleType = auctor.losses) -> list[type[Any]]:
@@ -95,8 +95,8 @@ def features(package: ModuleType = auctor.kernel) -> list[type[Any]]:
 
 def examples(kind: type[Any]) -> list[Any]:
     """Instances of a part to test: its ``examples()``, or the one with default parameters."""
-    given = getattr(kind, "examples", None)
-    return list(given()) if given is not None else [kind()]
+    make = getattr(kind, "examples", None)
+    return list(make()) if make is not None else [kind()]
 
 
 def label(part: Any) -> str:

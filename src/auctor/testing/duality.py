@@ -95,12 +95,12 @@ class DualitySuite(Suite):
             if self.loss.coupling is Coupling.ROW:
                 duals += [-g1, 3.0 * g2, rng.normal(size=N_ROWS) / N_ROWS]
             for u in duals:
-                found = self._conjugate(u, case.target)
+                conjugate = self._conjugate(u, case.target)
                 for scores in (case.scores, *kinked_scores(case.target.y, rng)):
                     bound = float(u @ scores) - self.loss.value(scores, case.target)
                     expect(
-                        found >= bound - 1e-11 * (1.0 + abs(bound)),
-                        f"conjugate {found:.9g} below {bound:.9g} ({case.name})",
+                        conjugate >= bound - 1e-11 * (1.0 + abs(bound)),
+                        f"conjugate {conjugate:.9g} below {bound:.9g} ({case.name})",
                     )
 
     @when(_has_conjugate, evaluates=True)
@@ -117,10 +117,10 @@ class DualitySuite(Suite):
                 expect(part <= chord + 1e-11 * (1.0 + abs(chord)), "the conjugate is not convex")
 
     def _conjugate(self, u: FloatArray, target: Target) -> float:
-        found = self.loss.conjugate(u, target)
-        expect(found is not None, "conjugate is None for some u only")
-        assert found is not None
-        return found
+        conjugate = self.loss.conjugate(u, target)
+        expect(conjugate is not None, "conjugate is None for some u only")
+        assert conjugate is not None
+        return conjugate
 
     # --- smoothing --------------------------------------------------------------------------
 
@@ -152,6 +152,6 @@ class DualitySuite(Suite):
             assert smooth is not None
             value, grad = smooth.value_grad(case.scores, case.target)
             bound = float(grad @ case.scores) - value
-            found = self._conjugate(grad, case.target)
-            expect(math.isfinite(found), "its gradient is outside the conjugate's domain")
-            expect(found <= bound + 1e-11 * (1.0 + abs(bound)), "conjugate above smoothed's")
+            conjugate = self._conjugate(grad, case.target)
+            expect(math.isfinite(conjugate), "its gradient is outside the conjugate's domain")
+            expect(conjugate <= bound + 1e-11 * (1.0 + abs(bound)), "conjugate above smoothed's")

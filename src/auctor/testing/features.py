@@ -40,17 +40,19 @@ class FeatureSuite(Suite):
 
     def check_kernel(self) -> None:
         """Inner products approximate the kernel, with an error ~ 1 / sqrt(features)."""
-        found = self.features.transform(self.rows)
+        features = self.features.transform(self.rows)
         apart = ((self.rows[:, None] - self.rows[None]) ** 2).sum(axis=2)
-        off = float(np.abs(found @ found.T - np.exp(-self.features.gamma_ * apart)).max())
-        expect(off <= NEAR / np.sqrt(found.shape[1]), f"inner products: off by {off:.3g}")
+        off = float(np.abs(features @ features.T - np.exp(-self.features.gamma_ * apart)).max())
+        expect(off <= NEAR / np.sqrt(features.shape[1]), f"inner products: off by {off:.3g}")
 
     def check_rows(self) -> None:
         """The features of a row do not depend on the other rows."""
-        found = self.features.transform(self.rows)
-        expect(found.shape[0] == self.rows.shape[0], f"{found.shape[0]} rows")
-        expect(np.isfinite(found).all(), "features that are not finite")
-        expect_close(self.features.transform(self.rows[3:7]), found[3:7], "features of some rows")
+        features = self.features.transform(self.rows)
+        expect(features.shape[0] == self.rows.shape[0], f"{features.shape[0]} rows")
+        expect(np.isfinite(features).all(), "features that are not finite")
+        expect_close(
+            self.features.transform(self.rows[3:7]), features[3:7], "features of some rows"
+        )
 
     def check_inputs_stay(self) -> None:
         """Inputs are not modified."""

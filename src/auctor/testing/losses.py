@@ -250,9 +250,9 @@ class LossSuite(DualitySuite):
         """Equal weights are the same as no weights, and the scale of weights does not matter."""
         for case in self.cases():
             y, weight = case.target.y, case.target.weight
-            given = np.ones(N_ROWS) if weight is None else weight
+            weights = np.ones(N_ROWS) if weight is None else weight
             for factor in (1e-8, 7.3, 1e12):
-                scaled = Target(y, factor * given)
+                scaled = Target(y, factor * weights)
                 self._compare(
                     (case.scores, case.target), (case.scores, scaled), "weights scaled", _same
                 )
@@ -369,12 +369,12 @@ class LossSuite(DualitySuite):
             for size in EXTREMES:
                 for scores in (size * case.scores, -size * case.scores, size * case.target.y):
                     with np.errstate(over="ignore", invalid="ignore"):
-                        found = [np.asarray(self.loss.value(scores, case.target))]
+                        values = [np.asarray(self.loss.value(scores, case.target))]
                         if self.loss.order >= 1:
-                            found.append(self.loss.value_grad(scores, case.target)[1])
+                            values.append(self.loss.value_grad(scores, case.target)[1])
                         if self.loss.order >= 2:
-                            found.append(self.curvature(scores, case.target).diagonal)
-                    expect(not any(np.isnan(x).any() for x in found), f"NaN at scores of {size:g}")
+                            values.append(self.curvature(scores, case.target).diagonal)
+                    expect(not any(np.isnan(x).any() for x in values), f"NaN at scores of {size:g}")
 
     def check_nan_is_not_hidden(self) -> None:
         """A NaN in any score makes the value NaN or infinite."""

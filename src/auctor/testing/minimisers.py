@@ -17,8 +17,8 @@ from auctor.testing.plain import Plain
 def bounded_minimiser(function: Any, x: FloatArray, bounds: list[Any]) -> FloatArray:
     """L-BFGS-B from ``x``, to rounding errors."""
     options: Any = {"maxiter": 20000, "maxfun": 100000, "ftol": 0.0, "gtol": 1e-14, "maxcor": 50}
-    found = minimize(function, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    out: FloatArray = found.x
+    solution = minimize(function, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    out: FloatArray = solution.x
     return out
 
 
@@ -83,8 +83,8 @@ def break_even_minimiser(X: FloatArray, y: FloatArray, strength: float) -> Float
         "constraints": {"type": "eq", "fun": lambda flips: y @ flips, "jac": lambda flips: y},
         "options": {"ftol": 1e-15, "maxiter": 1000},
     }
-    found = minimize(dual, np.zeros(n), jac=True, **options)
-    w: FloatArray = pull.T @ found.x
+    solution = minimize(dual, np.zeros(n), jac=True, **options)
+    w: FloatArray = pull.T @ solution.x
     return w
 
 

@@ -92,9 +92,9 @@ class PenaltySuite(Suite):
             for step in STEPS:
                 best = self.penalty.prox(v, step)
                 for j in range(N_COLUMNS):
-                    found = self._search(best, v, step, j)
+                    lowest = self._search(best, v, step, j)
                     scale = 1.0 + float(np.abs(v).max())
-                    expect_close(found, best[j], f"prox coordinate {j}", rtol=1e-6, scale=scale)
+                    expect_close(lowest, best[j], f"prox coordinate {j}", rtol=1e-6, scale=scale)
 
     def _search(self, base: FloatArray, v: FloatArray, step: float, j: int) -> float:
         """Minimiser in coordinate j by golden section; infinite outside the domain."""
@@ -141,11 +141,14 @@ class PenaltySuite(Suite):
         rng = np.random.default_rng(self.seed)
         for w in self.feasible():
             grad = rng.normal(size=N_COLUMNS) * 2.0
-            found = float(np.linalg.norm(self.penalty.violation(w, grad)))
+            violation = float(np.linalg.norm(self.penalty.violation(w, grad)))
             # A kink or bound within the step hides the limit; one of these steps is small enough.
             moved = [float(np.linalg.norm(self._residual(w, grad, t))) for t in (1e-4, 1e-6, 1e-8)]
-            error = min(abs(found - wanted) for wanted in moved)
-            expect(error <= 1e-3 * (1 + found), f"violation {found:.6g}, not {moved[-1]:.6g}, {w}")
+            error = min(abs(violation - wanted) for wanted in moved)
+            expect(
+                error <= 1e-3 * (1 + violation),
+                f"violation {violation:.6g}, not {moved[-1]:.6g}, {w}",
+            )
 
     def _residual(self, w: FloatArray, grad: FloatArray, t: float) -> FloatArray:
         return (w - self.penalty.prox(w - t * grad, t)) / t
@@ -184,8 +187,8 @@ class PenaltySuite(Suite):
             expect_close(conjugate, wanted, "Fenchel-Young equality", rtol=1e-11, scale=scale)
             for dual in (v, x, -x):
                 bound = max(float(dual @ p) - self.penalty.value(p) for p in points)
-                found = self.penalty.conjugate(dual)
-                expect(found >= bound - 1e-11 * (1 + abs(bound)), "conjugate too small")
+                conjugate_value = self.penalty.conjugate(dual)
+                expect(conjugate_value >= bound - 1e-11 * (1 + abs(bound)), "conjugate too small")
 
     @when(_has_conjugate, evaluates=True)
     def check_dual_scale(self) -> None:
@@ -208,10 +211,10 @@ class PenaltySuite(Suite):
         expect(all(a.shape == (N_COLUMNS,) for a in spec), "separable() needs (d,) arrays")
         expect((spec.l1 >= 0).all() and (spec.l2 >= 0).all(), "negative strengths")
         for w in (*self.vectors(), *self.feasible()):
-            found, wanted = self.penalty.value(w), _spec_value(spec, w)
-            expect(math.isinf(found) == math.isinf(wanted), f"wrong domain at {w}")
+            value, wanted = self.penalty.value(w), _spec_value(spec, w)
+            expect(math.isinf(value) == math.isinf(wanted), f"wrong domain at {w}")
             if math.isfinite(wanted):
-                expect_close(found, wanted, "value", rtol=1e-12, scale=1.0 + abs(wanted))
+                expect_close(value, wanted, "value", rtol=1e-12, scale=1.0 + abs(wanted))
 
     def check_smooth_flag(self) -> None:
         """`smooth` means a quadratic given by ``separable().l2`` and nothing else."""

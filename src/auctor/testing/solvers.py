@@ -47,10 +47,10 @@ class SolverSuite(Suite):
         self, solver: Solver[Any], *, problems: tuple[Reference, ...] | None = None
     ) -> None:
         self.solver = solver
-        given = references() if problems is None else problems
-        can = {r.name: not solver.needs & ~r.problem().provides for r in given}
-        self.doable = [r for r in given if can[r.name]]
-        self.refused = [r for r in given if not can[r.name]]
+        problems_to_solve = references() if problems is None else problems
+        can = {r.name: not solver.needs & ~r.problem().provides for r in problems_to_solve}
+        self.doable = [r for r in problems_to_solve if can[r.name]]
+        self.refused = [r for r in problems_to_solve if not can[r.name]]
         expect(self.doable, f"{type(solver).__name__} can do none of the reference problems")
         self._solved: dict[str, tuple[Solution, list[Step]]] = {}
 
@@ -110,12 +110,12 @@ class SolverSuite(Suite):
         for reference in self.doable:
             solution, steps = self.solved(reference)
             # Gaps of all steps, and of solves that were stopped after a few.
-            found = [(s.value, s.gap) for s in steps if s.certified]
+            certificates = [(s.value, s.gap) for s in steps if s.certified]
             for budget in (0, 1, 2, 7):
                 early = self.solve(reference, max_iter=budget)
-                found += [(early.value, early.gap)] if early.certified else []
-            found += [(solution.value, solution.gap)] if solution.certified else []
-            for value, gap in found:
+                certificates += [(early.value, early.gap)] if early.certified else []
+            certificates += [(solution.value, solution.gap)] if solution.certified else []
+            for value, gap in certificates:
                 excess = value - reference.optimum
                 expect(
                     excess <= gap * (1.0 + 1e-9) + 1e-12,

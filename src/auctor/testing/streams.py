@@ -42,12 +42,12 @@ def train_everything(build: Build) -> dict[tuple[str, str], str]:
     Raises ``AssertionError`` if a problem is neither solved to `TOL` nor refused before the first
     pass over the data.
     """
-    found = {}
+    digests = {}
     for kind in discover.losses():
         loss = discover.examples(kind)[0]
         for name, penalty in penalties().items():
-            found[discover.label(loss), name] = _outcome(build, loss, name, penalty)
-    return found
+            digests[discover.label(loss), name] = _outcome(build, loss, name, penalty)
+    return digests
 
 
 def _outcome(build: Build, loss: Loss, name: str, penalty: Penalty) -> str:

@@ -135,21 +135,21 @@ def minimise_black_box(  # noqa: PLR0913 - those of scipy.optimize.minimize
         if max_seconds is not None and time.monotonic() - begin > max_seconds:
             status, message = 2, "The time budget is spent."
             break
-    found = _result(box, engine, points, values)
+    result = _result(box, engine, points, values)
     # Remarks on budgets below a first model and on failed evaluations.
     if len(values) <= box.free.size and status == 1:
         message += f" It was below d + 1 = {box.free.size + 1}: no model could be fitted."
-    if not np.isfinite(found.fun):
+    if not np.isfinite(result.fun):
         status, message = 3, "Every evaluation failed."
         warning = DataWarning(
             does=f"found no finite value in {len(values)} evaluations. Call the function at x0 to "
             "see why."
         )
         warn(warning)
-    elif found.n_failed:
-        message += f" {found.n_failed} of {len(values)} evaluations failed."
-    found.update(status=status, message=message, success=status == 0 or engine.converged)
-    return found
+    elif result.n_failed:
+        message += f" {result.n_failed} of {len(values)} evaluations failed."
+    result.update(status=status, message=message, success=status == 0 or engine.converged)
+    return result
 
 
 @speaks_as("dfo_tr")
@@ -300,11 +300,11 @@ class _Box:
 
     def place(self, u: FloatArray) -> FloatArray:
         """The variables at a point of the cube, never outside their bounds."""
-        found = self.x0.copy()
+        x = self.x0.copy()
         if self.free.size:
             low, high = self.low[self.free], self.high[self.free]
-            found[self.free] = (1.0 - u) * low + u * high
-        placed: FloatArray = np.clip(found, self.hard_low, self.hard_high)
+            x[self.free] = (1.0 - u) * low + u * high
+        placed: FloatArray = np.clip(x, self.hard_low, self.hard_high)
         return placed
 
 
@@ -340,6 +340,6 @@ def _result(
         history=(points, values),
         engine=engine,
     )
-    found = OptimizeResult()
-    found.update(fields)
-    return found
+    result = OptimizeResult()
+    result.update(fields)
+    return result

@@ -18,12 +18,12 @@ def coordinate_design(start: FloatArray, radius: float) -> list[FloatArray]:
     >>> [point.tolist() for point in coordinate_design(np.array([0.5, 1.0]), 0.25)]
     [[0.75, 1.0], [0.5, 0.75]]
     """
-    found = []
+    points = []
     for j in range(start.shape[0]):
         point = start.copy()
         point[j] += radius if point[j] + radius <= 1.0 else -radius
-        found.append(np.clip(point, 0.0, 1.0))
-    return found
+        points.append(np.clip(point, 0.0, 1.0))
+    return points
 
 
 def far_from(
@@ -41,8 +41,8 @@ def far_from(
     if start is not None:
         lower, upper = np.maximum(start - reach, 0.0), np.minimum(start + reach, 1.0)
         drawn = lower + drawn * (upper - lower)
-    found: FloatArray = drawn[_farthest(drawn, taken) if taken else 0]
-    return found
+    point: FloatArray = drawn[_farthest(drawn, taken) if taken else 0]
+    return point
 
 
 def spread_point(
@@ -54,8 +54,8 @@ def spread_point(
     # Lengths ~ radius * U^(1/d), so that points are uniform in the ball.
     lengths = radius * rng.random((CANDIDATES, 1)) ** (1.0 / center.shape[0])
     drawn = np.clip(center + lengths * directions, 0.0, 1.0)
-    found: FloatArray = drawn[_farthest(drawn, taken)]
-    return found
+    point: FloatArray = drawn[_farthest(drawn, taken)]
+    return point
 
 
 def _farthest(drawn: FloatArray, taken: list[FloatArray]) -> int:

@@ -98,8 +98,8 @@ def tangent_basis(direction: FloatArray) -> FloatArray:
     mirror = direction.copy()
     mirror[0] += sign
     reflected = np.eye(d) - 2.0 * np.outer(mirror, mirror) / float(mirror @ mirror)
-    found: FloatArray = reflected[:, 1:]
-    return found
+    basis: FloatArray = reflected[:, 1:]
+    return basis
 
 
 def maximise_on_sphere(
@@ -155,8 +155,8 @@ def _around(
     def weights(u: FloatArray) -> FloatArray:
         """Weights of norm one at a point of the cube."""
         moved = center + basis @ (2.0 * CUBE_HALF_WIDTH * (u - 0.5))
-        found: FloatArray = moved / np.linalg.norm(moved)
-        return found
+        direction: FloatArray = moved / np.linalg.norm(moved)
+        return direction
 
     # The engine minimises, so that values are negated.
     search = engine.with_dims(d - 1, np.full(d - 1, 0.5))
@@ -262,5 +262,5 @@ def maximise_metric(
         rows = sample.rows(step)
         return float(metric(target[rows], X[rows] @ w))
 
-    found = maximise_on_sphere(settings, on_sample, first, budget=budget, spent=sample.spent)
-    return found._replace(value=on_all(found.coef, 0))
+    result = maximise_on_sphere(settings, on_sample, first, budget=budget, spent=sample.spent)
+    return result._replace(value=on_all(result.coef, 0))

@@ -156,13 +156,13 @@ class DfoTr:
         the model is being evaluated, they fill gaps in the trust region.
         """
         check_int("n", n, low=1)
-        found = []
+        points = []
         for _ in range(n):
             request = self._running().next()
             request.since = self.state.n_told
             self.state.pending.append(request)
-            found.append(request.point.copy())
-        return np.array(found)
+            points.append(request.point.copy())
+        return np.array(points)
 
     @speaks
     def tell(self, points: npt.ArrayLike, values: npt.ArrayLike) -> None:
@@ -289,12 +289,12 @@ class DfoTr:
                 case {"format": int(version), "sha256": str(checksum), "history": str(text)}:
                     if version == FORMAT and sha256(text.encode()).hexdigest() == checksum:
                         return cls.from_json(json.loads(text))
-            found = "a file that is damaged or of another version"
+            history = "a file that is damaged or of another version"
         except (ValueError, RecursionError) as error:
-            found = f"a file that is damaged ({error})"[:160]
+            history = f"a file that is damaged ({error})"[:160]
         raise DataError(
-            f"a history of format {FORMAT} that DfoTr.save wrote; got {found}. Pass another file, "
-            "or search again."
+            f"a history of format {FORMAT} that DfoTr.save wrote; got {history}. Pass another "
+            "file, or search again."
         )
 
     @speaks

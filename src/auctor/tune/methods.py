@@ -70,8 +70,8 @@ def search_nelder_mead(
     rng = as_rng(seed)
 
     def value(u: FloatArray) -> float:
-        found = evaluate([np.clip(u, 0.0, 1.0)])[0]
-        return found if np.isfinite(found) else FAILED
+        first_value = evaluate([np.clip(u, 0.0, 1.0)])[0]
+        return first_value if np.isfinite(first_value) else FAILED
 
     while True:
         minimize(
@@ -123,8 +123,8 @@ def resolve_method(method: Any) -> SearchMethod:
         searching: SearchMethod = method.search
         return searching
     if callable(method):
-        found: SearchMethod = method
-        return found
+        search_method: SearchMethod = method
+        return search_method
     raise ParameterError(
         f"`method` to be one of {', '.join(map(repr, METHODS))} or a DfoTr; got {method!r}. Pass "
         "one of these."

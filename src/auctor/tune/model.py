@@ -66,8 +66,8 @@ class Basis:
         ends = np.concatenate(([1.0], step))
         if not self.linear:
             ends = np.concatenate((0.5 * (self.points @ step) ** 2, ends))
-        found: FloatArray = self.weights @ ends
-        return found
+        values_at: FloatArray = self.weights @ ends
+        return values_at
 
     def function(self, t: int) -> Quadratic:
         """Lagrange function ``t`` as a quadratic."""
@@ -88,9 +88,9 @@ def fit_linear(points: FloatArray, values: FloatArray) -> tuple[Quadratic, Basis
     except np.linalg.LinAlgError:
         inverse = np.linalg.pinv(design)
     weights = np.asarray(inverse.T, dtype=np.float64)
-    found = values @ weights
+    slope = values @ weights
     return (
-        Quadratic(float(found[0]), found[1:], np.zeros((d, d))),
+        Quadratic(float(slope[0]), slope[1:], np.zeros((d, d))),
         Basis(points, weights, linear=True),
     )
 
@@ -124,10 +124,12 @@ def fit_quadratic(
     inverse = _inverse(points, ridge)
     residual = values - base
     weights = inverse[:m]
-    found = residual @ weights
-    lam = found[:m]
+    coefficients = residual @ weights
+    lam = coefficients[:m]
     change = (points * lam[:, None]).T @ points
-    model = Quadratic(float(found[m]), found[m + 1 :], hessian + 0.5 * (change + change.T))
+    model = Quadratic(
+        float(coefficients[m]), coefficients[m + 1 :], hessian + 0.5 * (change + change.T)
+    )
     return model, Basis(points, weights, linear=False)
 
 
@@ -150,8 +152,8 @@ def _inverse(points: FloatArray, ridge: float) -> FloatArray:
                 return inverse
         except np.linalg.LinAlgError:
             pass
-    found: FloatArray = np.linalg.pinv(system, hermitian=True)
-    return found
+    pseudo_inverse: FloatArray = np.linalg.pinv(system, hermitian=True)
+    return pseudo_inverse
 
 
 def check_members(points: FloatArray, values: FloatArray, center: int) -> None:

@@ -112,8 +112,8 @@ class ModelSet:
     def _place(self, step: FloatArray) -> FloatArray:
         """The point of the cube at a displacement."""
         center = self.state.points[self.state.center]
-        found: FloatArray = np.clip(center + self.state.radius * step, 0.0, 1.0)
-        return found
+        place: FloatArray = np.clip(center + self.state.radius * step, 0.0, 1.0)
+        return place
 
     # --- geometry -----------------------------------------------------------------------------
 

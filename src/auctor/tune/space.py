@@ -172,9 +172,9 @@ class Categorical:
             return np.zeros(0)
         if count == 2:
             return np.array([(OTHERS, CHOSEN)[index]])
-        found = np.full(count, OTHERS)
-        found[index] = CHOSEN
-        return found
+        code = np.full(count, OTHERS)
+        code[index] = CHOSEN
+        return code
 
 
 @dataclass(frozen=True)
@@ -218,10 +218,10 @@ class Distribution:
     def decode(self, u: FloatArray) -> Any:
         """The quantile at a coordinate."""
         low, high = self._ends()
-        found = self.frozen.ppf(low + (high - low) * float(u[0]))
+        value = self.frozen.ppf(low + (high - low) * float(u[0]))
         start, end = self.frozen.support()
-        found = min(max(found, start), end)
-        return int(found) if hasattr(self.frozen, "pmf") or self._discrete() else float(found)
+        value = min(max(value, start), end)
+        return int(value) if hasattr(self.frozen, "pmf") or self._discrete() else float(value)
 
     def _discrete(self) -> bool:
         return hasattr(getattr(self.frozen, "dist", None), "pmf")
@@ -253,15 +253,15 @@ class Conditional:
     dimension: Any
     when: Mapping[str, Any]
 
-    def holds(self, found: Mapping[str, Any]) -> bool:
+    def holds(self, values: Mapping[str, Any]) -> bool:
         """Whether the parameter exists for these values of the others."""
         return all(
-            found.get(name) in (wanted if isinstance(wanted, list | tuple | set) else (wanted,))
+            values.get(name) in (wanted if isinstance(wanted, list | tuple | set) else (wanted,))
             for name, wanted in self.when.items()
         )
 
 
-def as_dimension(name: str, given: Any) -> Dimension:
+def as_dimension(name: str, value: Any) -> Dimension:
     """The dimension of a list, a pair of ends or a scipy distribution; dimensions unchanged.
 
     Examples
@@ -271,25 +271,25 @@ def as_dimension(name: str, given: Any) -> Dimension:
     >>> as_dimension("kernel", ["rbf", "linear"])
     Categorical(choices=('rbf', 'linear'))
     """
-    if hasattr(given, "decode") and hasattr(given, "encode"):
-        found: Dimension = given
-        return found
-    if hasattr(given, "ppf") and hasattr(given, "support"):
-        return Distribution(given)
-    if isinstance(given, list | np.ndarray | range):
-        choices = list(given)
+    if hasattr(value, "decode") and hasattr(value, "encode"):
+        dimension: Dimension = value
+        return dimension
+    if hasattr(value, "ppf") and hasattr(value, "support"):
+        return Distribution(value)
+    if isinstance(value, list | np.ndarray | range):
+        choices = list(value)
         ordered = len(choices) > 2 and all(
             isinstance(one, Real | Integral) and not isinstance(one, bool) for one in choices
         )
         if ordered and all(a < b for a, b in pairwise(choices)):
             return Ordinal(tuple(choices))
         return Categorical(choices)
-    if isinstance(given, tuple) and len(given) == 2 and all(isinstance(x, Real) for x in given):
-        whole = all(isinstance(x, Integral) for x in given)
-        return Integer(*given) if whole else Float(float(given[0]), float(given[1]))
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(x, Real) for x in value):
+        whole = all(isinstance(x, Integral) for x in value)
+        return Integer(*value) if whole else Float(float(value[0]), float(value[1]))
     raise DataError(
         f"{name} to be a Float, an Integer, a Categorical, a list or a scipy distribution; got "
-        f"{given!r}. Pass one of these."
+        f"{value!r}. Pass one of these."
     )
 
 
@@ -328,8 +328,8 @@ class Space:
             )
         self.conditional = {k: v for k, v in parameters.items() if isinstance(v, Conditional)}
         self.dimensions = {
-            name: as_dimension(name, given)
-            for name, given in parameters.items()
+            name: as_dimension(name, value)
+            for name, value in parameters.items()
             if name not in self.conditional
         }
         self.conditional_dimensions = {
@@ -348,34 +348,34 @@ class Space:
 
     def decode(self, u: FloatArray, rng: np.random.Generator | None = None) -> dict[str, Any]:
         """The parameters at a point of the cube; conditional ones are drawn from ``rng``."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         at = 0
         for name, dimension in self.dimensions.items():
-            found[name] = dimension.decode(u[at : at + dimension.width])
+            values[name] = dimension.decode(u[at : at + dimension.width])
             at += dimension.width
         for name, condition in self.conditional.items():
-            if rng is not None and condition.holds(found):
+            if rng is not None and condition.holds(values):
                 dimension = self.conditional_dimensions[name]
-                found[name] = dimension.decode(rng.random(dimension.width))
-        return found
+                values[name] = dimension.decode(rng.random(dimension.width))
+        return values
 
     @speaks
-    def encode(self, found: Mapping[str, Any]) -> FloatArray:
+    def encode(self, values: Mapping[str, Any]) -> FloatArray:
         """The point of the cube of given parameters; raises if one is missing or out of range."""
         parts = []
         for name, dimension in self.dimensions.items():
             try:
-                part = dimension.encode(found[name])
+                part = dimension.encode(values[name])
             except (KeyError, StopIteration, ValueError, TypeError) as error:
                 raise DataError(
-                    f"a value of {name} inside its range; got {found.get(name)!r}. Pass every "
+                    f"a value of {name} inside its range; got {values.get(name)!r}. Pass every "
                     "parameter of the space."
                 ) from error
             if not ((part >= 0.0) & (part <= 1.0)).all() or not _same(
-                dimension.decode(part), found[name]
+                dimension.decode(part), values[name]
             ):
                 raise DataError(
-                    f"{name} inside its range; got {found[name]!r}. Move it inside, or widen the "
+                    f"{name} inside its range; got {values[name]!r}. Move it inside, or widen the "
                     "range."
                 )
             parts.append(part)

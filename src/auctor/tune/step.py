@@ -41,8 +41,8 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
     if lowest > ROUNDING * scale:
         step = -g / values
         if step @ step <= radius * radius:
-            found: FloatArray = vectors @ step
-            return found
+            full_step: FloatArray = vectors @ step
+            return full_step
     # lam > max(0, -lowest): the length of s(lam) decreases from there.
     floor = max(0.0, -lowest)
     bottom = values <= lowest + STEP_ROUNDING * scale
@@ -51,8 +51,8 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
         left = radius * radius - float(inside @ inside)
         if left >= 0.0:  # the hard case
             inside[int(np.flatnonzero(bottom)[0])] = np.sqrt(left)
-            found = vectors @ inside
-            return found
+            full_step = vectors @ inside
+            return full_step
     norm = float(np.linalg.norm(g))
     if norm == 0.0:
         return np.zeros_like(gradient)
@@ -75,8 +75,8 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
         if not low < lam < high:
             lam = 0.5 * (low + high)
     step *= min(1.0, radius / max(float(np.linalg.norm(step)), SMALLEST_DIVISOR))
-    found = vectors @ step
-    return found
+    full_step = vectors @ step
+    return full_step
 
 
 def trust_step(
@@ -102,9 +102,9 @@ def trust_step(
         return step
     best = np.zeros_like(g)
     for start in (best, _projected_cauchy(model, lower, upper, radius)):
-        found = _active_set(model, start, lower, upper, radius)
-        if model.change(found) < model.change(best):
-            best = found
+        best_step = _active_set(model, start, lower, upper, radius)
+        if model.change(best_step) < model.change(best):
+            best = best_step
     return best
 
 

@@ -172,8 +172,8 @@ def _estimated(
     if whole.all() or not np.isfinite(means[sound]).any():
         return means
     best = int(np.flatnonzero(sound)[np.nanargmax(means[sound])])
-    found = means.copy()
+    estimates = means.copy()
     for i in map(int, np.flatnonzero(~whole)):
         have = sorted(candidates[i].folds)
-        found[i] = means[best] + (grid[i, have] - grid[best, have]).mean()
-    return found
+        estimates[i] = means[best] + (grid[i, have] - grid[best, have]).mean()
+    return estimates

@@ -21,12 +21,12 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
     """
     if seconds is None:
         return call()
-    found: list[T] = []
+    results: list[T] = []
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(call())
+            results.append(call())
         except BaseException as error:
             raised.append(error)
 
@@ -35,6 +35,6 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
     thread.join(seconds)
     if raised:
         raise raised[0]
-    if not found:
+    if not results:
         raise TimeoutError(f"it took longer than {seconds:g} seconds")
-    return found[0]
+    return results[0]

@@ -48,9 +48,9 @@ class TrustRegion(ModelSet):
             if self._design_is_done():
                 self._move_to_best_of_design()
                 continue
-            found = self._from_model()
-            if found is not None:
-                return found
+            request = self._from_model()
+            if request is not None:
+                return request
         self._restart()
         return Request(state.queue.pop(0), "design")
 

@@ -255,8 +255,8 @@ class SparseInverseCovariance(GraphEstimator):
         adaptive = isinstance(self.weights, str)
         if adaptive:
             check_choice("weights", self.weights, ("adaptive",))
-        given = None if adaptive else self.weights
-        factors = penalty_factors(given, S.shape[0], self.penalise_diagonal)
+        weights = None if adaptive else self.weights
+        factors = penalty_factors(weights, S.shape[0], self.penalise_diagonal)
         solve = partial(solve_graph, S, solver=self.solver, budget=budget)
         solution = solve(factors.times(strength))
         for _ in range(ADAPTIVE_ROUNDS if adaptive else 0):

@@ -83,9 +83,9 @@ class LandmarkDays:
         """Landmarks are drawn from the days; the linear part of the kernel needs none."""
         from auctor.kernel.estimators.features import Nystroem
 
-        found = Nystroem(LANDMARKS, gamma=1.0).fit(kernel.rows(rows.X))
+        landmarks = Nystroem(LANDMARKS, gamma=1.0).fit(kernel.rows(rows.X))
         empty = np.zeros(0)
-        self = cls(kernel, found.landmarks_, found.root_, empty, empty, empty)
+        self = cls(kernel, landmarks.landmarks_, landmarks.root_, empty, empty, empty)
         return self.retrained(rows)
 
     def retrained(self, rows: EmbeddedRows) -> LandmarkDays:
@@ -204,11 +204,11 @@ class ClusteredDays:
             for j in range(options.n_clusters)
         ]
         with limit_threads(options.n_threads):
-            trained = in_parallel(calls)
+            machines = in_parallel(calls)
         gate = _svm_gate(K, labels, options) if options.gate == "svm" else None
         return replace(
             self, rows=points, centres=centres, temperature=float(np.median(apart.min(axis=1))),
-            machines=[one for one, _ in trained], cpu_seconds=[s for _, s in trained],
+            machines=[one for one, _ in machines], cpu_seconds=[s for _, s in machines],
             gate_machine=gate,
         )  # fmt: skip
 
@@ -237,8 +237,8 @@ class ClusteredDays:
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Forecasts of days: the mean of the machines by the gate's weights."""
-        found = np.stack([one.predict(X) for one in self.machines], axis=1)
-        forecast: FloatArray = np.einsum("nk,nkh->nh", self.weights(X), found)
+        predictions = np.stack([one.predict(X) for one in self.machines], axis=1)
+        forecast: FloatArray = np.einsum("nk,nkh->nh", self.weights(X), predictions)
         return forecast
 
 
@@ -287,9 +287,9 @@ def train_tubes(
         return fit.coef, fit.intercept
 
     with limit_threads(available_threads(n_threads)):
-        found = in_parallel([partial(one, np.ascontiguousarray(y)) for y in Y.T])
-    coef = np.column_stack([coef for coef, _ in found])
-    return DayRidge(kernel, rows, coef, np.array([intercept for _, intercept in found]))
+        tubes = in_parallel([partial(one, np.ascontiguousarray(y)) for y in Y.T])
+    coef = np.column_stack([coef for coef, _ in tubes])
+    return DayRidge(kernel, rows, coef, np.array([intercept for _, intercept in tubes]))
 
 
 def train_stochastic(

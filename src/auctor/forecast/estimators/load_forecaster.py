@@ -289,8 +289,8 @@ class LoadForecaster(BaseEstimator):  # type: ignore[misc]
             )
         self._join_exogenous(exogenous)
         n, per_day = self.history_.n_days, self.history_.per_day
-        found = self._forecast_days(np.array([n]))
-        load, lower, upper = (self._outward(one[0, :steps]) for one in found)
+        day = self._forecast_days(np.array([n]))
+        load, lower, upper = (self._outward(one[0, :steps]) for one in day)
         first = self.history_.dates(np.array(n)).astype("datetime64[m]")
         return Forecast(first + np.arange(steps) * (1440 // per_day), load, lower, upper)
 
@@ -354,8 +354,8 @@ class LoadForecaster(BaseEstimator):  # type: ignore[misc]
     def _actual(self, index: IntArray) -> FloatArray:
         """Loads of the horizons that begin on some days."""
         flat, per_day = self.history_.table.ravel(), self.history_.per_day
-        found: FloatArray = flat[index[:, None] * per_day + np.arange(self.horizon_)]
-        return found
+        loads: FloatArray = flat[index[:, None] * per_day + np.arange(self.horizon_)]
+        return loads
 
     @speaks
     def backtest(
@@ -387,11 +387,11 @@ class LoadForecaster(BaseEstimator):  # type: ignore[misc]
         seconds, parts = self.cpu_seconds_, []
         ahead = self.embedding_.days_ahead(load)
         for day in range(cut, load.n_days - ahead + 1):
-            found = [self._outward(one[0]) for one in self._forecast_days(np.array([day]))]
+            days = [self._outward(one[0]) for one in self._forecast_days(np.array([day]))]
             start = time.process_time()
             self.update(load.part(day, day + 1), refit=bool(refit and (day + 1 - cut) % refit == 0))
             seconds += time.process_time() - start
-            parts.append(found)
+            parts.append(days)
         if not parts:
             raise DataError(
                 f"`origins` of at least {ahead} days for this horizon; got {origins}. Pass more."

@@ -55,8 +55,8 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def intercept_(self) -> FloatArray:
         """Intercepts of all labels."""
-        found: FloatArray = self.models_.intercept
-        return found
+        intercept: FloatArray = self.models_.intercept
+        return intercept
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

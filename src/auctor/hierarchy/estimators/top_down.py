@@ -169,18 +169,18 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
     def predict_nodes(self, X: Any) -> IntArray:
         """The node at which every row's path ends; -1 for the virtual root."""
         matrix = self._read(X)
-        found = np.empty(matrix.shape[0], dtype=np.int64)
+        leaves = np.empty(matrix.shape[0], dtype=np.int64)
         if self.path == "best":
             # If no probabilities are multiplied, the most likely end has the highest log-odds.
             plain = not self._siblings() and (self.mandatory_leaf or not self.stays_.any())
             scores = self._log_odds if plain else self._ends
             for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
                 ends = scores(_part(matrix, at))[:, self.ends_]
-                found[at] = self.ends_[np.argmax(ends, axis=1)]
-            return found
+                leaves[at] = self.ends_[np.argmax(ends, axis=1)]
+            return leaves
         lines: Dense | Sparse = wrap(matrix, Target(np.empty(0)), n_threads=1)
-        self._descend(lines.row_lines(), found)
-        return found
+        self._descend(lines.row_lines(), leaves)
+        return leaves
 
     @speaks
     def predict_proba(self, X: Any) -> FloatArray:

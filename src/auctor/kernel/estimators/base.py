@@ -80,12 +80,12 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return matrix
 
-    def _keep(self, trained: TrainedKernel) -> None:
+    def _keep(self, result: TrainedKernel) -> None:
         """Store a fitted model as attributes."""
-        self._keep_model(trained.model, trained.support, trained.gamma)
-        self.gap_ = trained.gap
+        self._keep_model(result.model, result.support, result.gamma)
+        self.gap_ = result.gap
         # The squared loss has no solution of a dual; its linear system counts as one iteration.
-        self.n_iter_ = max((one.n_iter for one in trained.solutions), default=1)
+        self.n_iter_ = max((one.n_iter for one in result.solutions), default=1)
 
     def _keep_model(self, model: KernelModel, support: IntArray, gamma: float) -> None:
         self.model_, self.support_, self.gamma_ = model, support, gamma

@@ -154,15 +154,15 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         classes, codes = encode(labels, weight)
         positive = positive_code(classes, codes, pos_label=self.pos_label, weight=weight)
         rows = Rows(matrix, classes, codes, weight, positive=positive)
-        trained = train_kernel_classifier(parameters_of(KernelClassifierParameters, self), rows)
-        self._keep(trained)
-        self.keep_classes(classes, positive, trained.threshold)
-        self.dual_value_ = sum(one.value for one in trained.solutions)
-        if trained.calibrators is not None:
-            self.calibrators_ = trained.calibrators
+        result = train_kernel_classifier(parameters_of(KernelClassifierParameters, self), rows)
+        self._keep(result)
+        self.keep_classes(classes, positive, result.threshold)
+        self.dual_value_ = sum(one.value for one in result.solutions)
+        if result.calibrators is not None:
+            self.calibrators_ = result.calibrators
         elif hasattr(self, "calibrators_"):  # of an earlier fit with calibration
             del self.calibrators_
-        issue_warnings(trained.warnings)
+        issue_warnings(result.warnings)
         return self
 
     @speaks

@@ -100,9 +100,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
             read_numbers(y, n, classifier="KernelClassifier"), read_weight(sample_weight, n)
         )
         params = parameters_of(KernelRegressorParameters, self)
-        trained = train_kernel_regressor(params, matrix, target)
-        self._keep(trained)
-        issue_warnings(trained.warnings)
+        result = train_kernel_regressor(params, matrix, target)
+        self._keep(result)
+        issue_warnings(result.warnings)
         return self
 
     @speaks

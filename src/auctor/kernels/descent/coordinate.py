@@ -187,10 +187,10 @@ def descend_matrix(
 
 @kernel
 def column_curvatures(
-    indptr: Array, indices: Array, values: Array, h: FloatArray, chosen: IntArray, out: FloatArray
+    indptr: Array, indices: Array, values: Array, h: FloatArray, columns: IntArray, out: FloatArray
 ) -> None:
     """``out[j] = X[:, j]^2 . h`` for the chosen columns."""
-    for j in chosen:
+    for j in columns:
         total = 0.0
         for k in range(indptr[j], indptr[j + 1]):
             x = float(values[k])
@@ -200,10 +200,10 @@ def column_curvatures(
 
 @kernel
 def column_sums(
-    indptr: Array, indices: Array, values: Array, h: FloatArray, chosen: IntArray, out: FloatArray
+    indptr: Array, indices: Array, values: Array, h: FloatArray, columns: IntArray, out: FloatArray
 ) -> None:
     """``out[j] = X[:, j] . h`` for the chosen columns."""
-    for j in chosen:
+    for j in columns:
         total = 0.0
         for k in range(indptr[j], indptr[j + 1]):
             total += values[k] * h[indices[k]]
@@ -216,11 +216,11 @@ def combine_columns(
     indices: Array,
     values: Array,
     change: FloatArray,
-    chosen: IntArray,
+    columns: IntArray,
     out: FloatArray,
 ) -> None:
     """``out += X @ change`` over the chosen columns."""
-    for j in chosen:
+    for j in columns:
         z = change[j]
         if z != 0.0:
             for k in range(indptr[j], indptr[j + 1]):
@@ -298,7 +298,7 @@ def descend_columns(
     upper: FloatArray,
     factors: FloatArray,
     core: FloatArray,
-    chosen: IntArray,
+    columns: IntArray,
     change: FloatArray,
     r: FloatArray,
     max_sweeps: int,
@@ -337,8 +337,8 @@ def descend_columns(
     state : (1,) uint64 array
         State of the random generator.
     """
-    p, k_low = chosen.shape[0], core.shape[0]
-    order = chosen.copy()
+    p, k_low = columns.shape[0], core.shape[0]
+    order = columns.copy()
     low = np.zeros(k_low)  # core @ factors.T @ change
     work = 0.0
     active, room = p, np.inf
@@ -389,6 +389,6 @@ def descend_columns(
             active, room = p, np.inf
         else:  # the margin for shrinking, as in LIBLINEAR: largest violation over number of rows
             room = worst / h.shape[0]
-    for j in chosen:
+    for j in columns:
         change[j] = x[j] - w[j]
     return sweeps, work

@@ -295,7 +295,7 @@ def list_free(
     room, so a call with arrays of length 0 only counts.
     """
     p = indptr.shape[0] - 1
-    at, found = 0, 0
+    at, count = 0, 0
     room = row.shape[0]
     every = int(strengths.shape[0] > 1)
     indptr[0] = 0
@@ -305,9 +305,9 @@ def list_free(
             if not free:
                 free = 0.5 * abs(slopes[at]) > strengths[every * i, every * j]
             if free:
-                if found < room:
-                    row[found], column[found], place[found] = i, j, at
-                found += 1
+                if count < room:
+                    row[count], column[count], place[count] = i, j, at
+                count += 1
             at += 1
-        indptr[i + 1] = found
-    return found
+        indptr[i + 1] = count
+    return count

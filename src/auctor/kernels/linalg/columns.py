@@ -57,19 +57,19 @@ def column_clear(indptr: Array, indices: Array, j: int, out: FloatArray) -> None
 
 @kernel
 def dots(
-    indptr: Array, indices: Array, values: Array, chosen: IntArray, r: FloatArray, out: FloatArray
+    indptr: Array, indices: Array, values: Array, columns: IntArray, r: FloatArray, out: FloatArray
 ) -> None:
     """``out[k] = X[:, chosen[k]] @ r``."""
-    for k in range(chosen.shape[0]):
-        out[k] = column_dot(indptr, indices, values, chosen[k], r)
+    for k in range(columns.shape[0]):
+        out[k] = column_dot(indptr, indices, values, columns[k], r)
 
 
 @kernel
 def dots_at(
-    indptr: Array, indices: Array, values: Array, chosen: IntArray, r: FloatArray, out: FloatArray
+    indptr: Array, indices: Array, values: Array, columns: IntArray, r: FloatArray, out: FloatArray
 ) -> None:
     """``out[j] = X[:, j] @ r`` for the chosen columns j."""
-    for j in chosen:
+    for j in columns:
         out[j] = column_dot(indptr, indices, values, j, r)
 
 
@@ -174,24 +174,24 @@ def combine(
     indptr: Array,
     indices: Array,
     values: Array,
-    chosen: IntArray,
+    columns: IntArray,
     z: FloatArray,
     ones: FloatArray,
     out: FloatArray,
 ) -> None:
     """``out += X[:, chosen] @ z``."""
-    for k in range(chosen.shape[0]):
+    for k in range(columns.shape[0]):
         if z[k] != 0.0:
-            column_add(indptr, indices, values, chosen[k], z[k], ones, out)
+            column_add(indptr, indices, values, columns[k], z[k], ones, out)
 
 
 @kernel
 def densify(
-    indptr: Array, indices: Array, values: Array, chosen: IntArray, out: FloatArray
+    indptr: Array, indices: Array, values: Array, columns: IntArray, out: FloatArray
 ) -> None:
     """Chosen columns as rows of a dense array of zeros."""
-    for k in range(chosen.shape[0]):
-        j = chosen[k]
+    for k in range(columns.shape[0]):
+        j = columns[k]
         start, stop = indptr[j], indptr[j + 1]
         if stop - start == out.shape[1]:
             out[k] = values[start:stop]

@@ -229,5 +229,5 @@ def draw_partners(
                 q = mass[j + 1] - mass[j]
             total += q * _one(CURVE, t[j] - a[k])
             weight[m], place[m] = total, j
-        chosen = np.searchsorted(weight[:size], inside[k] * total, side="right")
-        out[k] = place[min(chosen, size - 1)]
+        drawn = np.searchsorted(weight[:size], inside[k] * total, side="right")
+        out[k] = place[min(drawn, size - 1)]

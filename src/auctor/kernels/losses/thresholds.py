@@ -72,14 +72,14 @@ def _sampled(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float]:
     margin = (3.0 * np.sqrt(share * (1.0 - share) / size) + 3.0 / size) * total
     low, high = some[order[0]], some[order[size - 1]]
     mass = 0.0
-    found = False
+    below = False
     for k in range(size):
         i = order[k]
         if mass <= share * total - margin:
             low = some[i]
         mass += weight[i]
-        if not found and mass >= share * total + margin:
-            high, found = some[i], True
+        if not below and mass >= share * total + margin:
+            high, below = some[i], True
     return low, high
 
 

@@ -48,7 +48,7 @@ def block_products(
     indices: Array,
     values: Array,
     h: FloatArray,
-    chosen: IntArray,
+    columns: IntArray,
     starts: IntArray,
     own: IntArray,
     out: FloatArray,
@@ -59,10 +59,10 @@ def block_products(
         low, high = starts[b], starts[b + 1]
         m = high - low
         for s in range(low, high):
-            j = chosen[s]
+            j = columns[s]
             column_add(indptr, indices, values, j, 1.0, h, buffer)
             for t in range(low, s + 1):
-                x = column_dot(indptr, indices, values, chosen[t], buffer)
+                x = column_dot(indptr, indices, values, columns[t], buffer)
                 out[own[b] + (s - low) * m + t - low] = x
                 out[own[b] + (t - low) * m + s - low] = x
             column_clear(indptr, indices, j, buffer)
@@ -247,7 +247,7 @@ def descend_residual(
     hx: FloatArray,
     sum_h: float,
     shift: float,
-    chosen: IntArray,
+    columns: IntArray,
     blocks: Blocks,
     z: FloatArray,
     max_sweeps: int,
@@ -292,7 +292,7 @@ def descend_residual(
             if not full and not z[low:high].any():
                 continue
             for k in range(low, high):
-                j = chosen[k]
+                j = columns[k]
                 work += indptr[j + 1] - indptr[j]
                 # slope = x_j . q, q = gradient + h * (X d), less the part of the intercept.
                 slope[k - low] = column_dot(indptr, indices, values, j, q) - shift * hx[k]
@@ -317,7 +317,7 @@ def descend_residual(
                 # q += step h x_j, and the eliminated intercept: shift += step hx_k / sum h.
                 step = new[k - low] - z[k]
                 if step != 0.0:
-                    j = chosen[k]
+                    j = columns[k]
                     z[k] = new[k - low]
                     work += indptr[j + 1] - indptr[j]
                     column_add(indptr, indices, values, j, step, h, q)

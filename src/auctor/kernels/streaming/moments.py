@@ -268,7 +268,7 @@ def judge_rows(
     centre: FloatArray,
     share: FloatArray,
     margins: FloatArray,
-    chosen: IntArray,
+    columns: IntArray,
 ) -> None:
     """Score rows low..high by the chosen one of several weight vectors (k, d), and evaluate all.
 
@@ -284,7 +284,7 @@ def judge_rows(
             score = 0.0
             for a in range(indptr[i], indptr[i + 1]):
                 score += values[a] * coef[k, indices[a]]
-            if k == chosen[0]:
+            if k == columns[0]:
                 scores[i] = score - 0.5 * (centre[0, k] + centre[1, k])
             margin = y[i] * (score - centre[1 - side, k])
             margins[0, k] += part * margin

@@ -49,35 +49,35 @@ def describe_step(name: str, step: Any) -> tuple[str, dict[str, Any], dict[str, 
         )
     check_is_fitted(step)
     params = step.get_params(deep=False)
-    fitted = {entry: getattr(step, entry) for entry in COLUMNS if hasattr(step, entry)}
+    values = {entry: getattr(step, entry) for entry in COLUMNS if hasattr(step, entry)}
     if scaler is not None:
-        return kind, params, fitted | {entry: getattr(step, entry) for entry in scaler[1]}
-    return kind, *_refittable(name, step, params, fitted)
+        return kind, params, values | {entry: getattr(step, entry) for entry in scaler[1]}
+    return kind, *_refittable(name, step, params, values)
 
 
 def _refittable(
-    name: str, step: Any, params: dict[str, Any], fitted: dict[str, Any]
+    name: str, step: Any, params: dict[str, Any], values: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters and fitted values of an imputer or an encoder."""
     # Another fit restores these steps only if no parameter adds columns or merges categories.
     if isinstance(step, SimpleImputer):
         good = not step.add_indicator
-        fitted["statistics_"] = step.statistics_
+        values["statistics_"] = step.statistics_
     else:
         params["dtype"] = np.dtype(step.dtype).name
         infrequent = step.min_frequency is not None or step.max_categories is not None
         named = isinstance(step.feature_name_combiner, str)
         good = not infrequent and named and isinstance(step.categories, str)
-        fitted["categories_"] = list(step.categories_)
+        values["categories_"] = list(step.categories_)
     if not good:
         raise ParameterError(
             "imputers without add_indicator, encoders with all of their own categories; got "
             f"{name!r}, {step!r}. Change that step, or use auctor.TableClassifier."
         )
-    return params, fitted
+    return params, values
 
 
-def rebuild_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
+def rebuild_step(kind: str, params: dict[str, Any], values: dict[str, Any]) -> Any:
     """The step from the values of `describe_step`; invalid values raise ValueError or others."""
     if kind == PASS:
         return PASS
@@ -85,21 +85,21 @@ def rebuild_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
     made, names = SCALERS.get(kind) or (REFITTED[kind], ())
     if not params.keys() <= set(inspect.signature(made).parameters):
         raise ValueError(f"parameters of {kind} in another version")
-    step, width = made(**params), fitted["n_features_in_"]
+    step, width = made(**params), values["n_features_in_"]
     if kind == "SimpleImputer":
-        step.fit(np.asarray(fitted["statistics_"])[None, :])
+        step.fit(np.asarray(values["statistics_"])[None, :])
     elif kind == "OneHotEncoder":
         step.set_params(dtype=np.dtype(params["dtype"]).type)
-        step.fit(_every_category(fitted["categories_"]))
+        step.fit(_every_category(values["categories_"]))
     else:
         for name in names:
             # One number would be used for all columns.
-            if isinstance(fitted[name], np.ndarray) and fitted[name].shape != (width,):
+            if isinstance(values[name], np.ndarray) and values[name].shape != (width,):
                 raise ValueError(f"{name} of {kind} for other columns")
-            setattr(step, name, fitted[name])
+            setattr(step, name, values[name])
     for name in COLUMNS:
-        if name in fitted:
-            setattr(step, name, fitted[name])
+        if name in values:
+            setattr(step, name, values[name])
     return step
 
 

@@ -245,9 +245,9 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         schema, inputs = table.schema, (table.matrix, labels)
         if isinstance(made, AutoParameters):
             rows, start = unfitted(made.curves()).inputs(*inputs, **facts)
-            chosen = kind_for(made).choose(made, rows, schema, start)
-            result = train_model(chosen.params, chosen.rows, chosen.options)
-            model, schema = as_estimator(result).take(result), chosen.schema
+            plan = kind_for(made).choose(made, rows, schema, start)
+            result = train_model(plan.params, plan.rows, plan.options)
+            model, schema = as_estimator(result).take(result), plan.schema
         else:
             model = unfitted(made)
             # A warm start needs the same encoded columns.
@@ -425,8 +425,8 @@ class TableClassifier(TableCurves, ClassifierMixin, BaseEstimator):  # type: ign
         """
         matrix = self.encode(X)
         model = replace(model_of(self), schema=self.schema_.to_json())
-        found: Reasons = model.reasons_in(matrix, k, baseline, texts)
-        return found
+        reasons: Reasons = model.reasons_in(matrix, k, baseline, texts)
+        return reasons
 
     def _reading(self) -> ReadOptions:
         """How to read a table."""

@@ -82,8 +82,8 @@ class TableCurves:
     @speaks
     def curve(self, column: str | int, score: int = 0) -> tuple[Array, FloatArray]:
         """Values of a column and what it adds there, as `AdditiveClassifier.curve`."""
-        found: tuple[Array, FloatArray] = self.model_.curve(self._term(column), score)
-        return found
+        curve: tuple[Array, FloatArray] = self.model_.curve(self._term(column), score)
+        return curve
 
     @offered_if(check_additive_table)
     @speaks

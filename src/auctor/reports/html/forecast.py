@@ -79,34 +79,34 @@ def error_figures(info: ForecastInfo) -> list[Figure]:
         range_axis("Error, % of the mean load", 0.0, float(by_step.max())),
     )
     title = "Errors by step of the day"
-    found = [
+    figures = [
         Figure(title, frame.chart(title, frame.line(steps.tolist(), by_step.tolist(), "line s0")))
     ]
     weekday = (test.dates.astype("datetime64[D]").astype(np.int64) + 3) % 7
     groups = {name: weekday == k for k, name in enumerate(WEEKDAYS)}
-    found.append(_table("Errors by weekday", "Weekday", groups, error))
+    figures.append(_table("Errors by weekday", "Weekday", groups, error))
     groups = {"Holiday": info.holidays, "Other day": ~info.holidays}
-    found.append(_table("Errors on holidays", "Day", groups, error))
+    figures.append(_table("Errors on holidays", "Day", groups, error))
     for name, values in info.heat.items():
         cuts = np.quantile(values, np.linspace(0.0, 1.0, HEAT_GROUPS + 1))
         place = np.clip(np.searchsorted(cuts, values, side="right") - 1, 0, HEAT_GROUPS - 1)
         groups = {f"{cuts[k]:.4g} to {cuts[k + 1]:.4g}": place == k for k in range(HEAT_GROUPS)}
-        found.append(_table(f"Errors by {name or 'the other column'}", name, groups, error))
-    return found
+        figures.append(_table(f"Errors by {name or 'the other column'}", name, groups, error))
+    return figures
 
 
 def _table(title: str, of: str, groups: Mapping[str, Array], error: FloatArray) -> Figure:
     rows = [
-        (name, f"{error[chosen].mean():.2f}", f"{int(np.sum(chosen)):,}")
-        for name, chosen in groups.items()
-        if np.any(chosen)
+        (name, f"{error[members].mean():.2f}", f"{int(np.sum(members)):,}")
+        for name, members in groups.items()
+        if np.any(members)
     ]
     return Figure(title, table=NumberTable(title, (of, "Error, % of the mean load", "Count"), rows))
 
 
-def _band(title: str, found: Any) -> Figure:
-    hours = (found.stamps - found.stamps[0]) / np.timedelta64(60, "m")
-    return _chart(title, "Hours", hours, found.load, found.lower, found.upper)
+def _band(title: str, day: Any) -> Figure:
+    hours = (day.stamps - day.stamps[0]) / np.timedelta64(60, "m")
+    return _chart(title, "Hours", hours, day.load, day.lower, day.upper)
 
 
 def _past(test: Any) -> Figure:
@@ -140,7 +140,8 @@ def _chart(
 
 
 def _numbers(test: Any) -> tuple[str, ...]:
-    found = test.metrics()
+    numbers = test.metrics()
     return tuple(
-        "-" if found[key] is None else form.format(found[key]) for key, (_, form) in NUMBERS.items()
+        "-" if numbers[key] is None else form.format(numbers[key])
+        for key, (_, form) in NUMBERS.items()
     )

@@ -362,13 +362,13 @@ class _Search:
         from scipy.optimize import minimize_scalar
 
         ends = float(LOGITS[max(i - 1, 0)]), float(LOGITS[min(i + 1, LOGITS.size - 1)])
-        found = minimize_scalar(
+        solution = minimize_scalar(
             lambda x: float(self.value(self._at_logits(np.array([x]), ratio))[0]),
             bounds=ends,
             method="bounded",
             options={"xatol": LOGIT_ACCURACY},
         )
-        return float(found.x)
+        return float(solution.x)
 
     def _polish(self, w: FloatArray) -> FloatArray:
         """The result of L-BFGS from w scaled to unit variance, or that w if it is better."""
@@ -378,7 +378,7 @@ class _Search:
         if size == 0.0:
             return w
         w = w / size
-        found = minimize(
+        solution = minimize(
             self._value_grad,
             w,
             jac=True,
@@ -390,8 +390,8 @@ class _Search:
                 "maxcor": REFINE_MEMORY,
             },
         )
-        values = self.value(np.column_stack((w, found.x)))
-        better: FloatArray = found.x
+        values = self.value(np.column_stack((w, solution.x)))
+        better: FloatArray = solution.x
         return better if values[1] <= values[0] else w
 
     def _secant(self, w: FloatArray) -> FloatArray:
@@ -416,8 +416,8 @@ class _Search:
                     break
                 step *= miss / (before - miss)
             solved = self._weights(np.array([t]))[:, 0]
-            found = self._violation(solved) < self._violation(w)
-        return solved if found else w
+            better = self._violation(solved) < self._violation(w)
+        return solved if better else w
 
     def _violation(self, w: FloatArray) -> float:
         """Largest derivative of the expected error at unit length of w."""

@@ -278,10 +278,10 @@ def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     root, vectors = np.sqrt(values[kept]), vectors[:, kept]
     rows = vectors * root
     mean, covariance = [], []
-    for chosen in data.target.classes:
-        part = rows[chosen.rows]
-        mean.append(chosen.share @ part)
-        part = (part - mean[-1]) * np.sqrt(chosen.share)[:, None]
+    for class_rows in data.target.classes:
+        part = rows[class_rows.rows]
+        mean.append(class_rows.share @ part)
+        part = (part - mean[-1]) * np.sqrt(class_rows.share)[:, None]
         covariance.append(part.T @ part)
 
     def lift(w: FloatArray) -> FloatArray:

@@ -93,13 +93,13 @@ class LedoitWolf:
 RULES = {"auto": LedoitWolf()}
 
 
-def shrinkage_rule(given: str | float | None) -> FixedShrinkage | LedoitWolf | None:
+def shrinkage_rule(value: str | float | None) -> FixedShrinkage | LedoitWolf | None:
     """The rule that a parameter stands for: none, a name, or a number in [0, 1]."""
-    if given is None:
+    if value is None:
         return None
-    if isinstance(given, str):
-        return RULES[check_choice("shrinkage", given, tuple(RULES))]
-    return FixedShrinkage(check_real("shrinkage", given, low=0.0, high=1.0))
+    if isinstance(value, str):
+        return RULES[check_choice("shrinkage", value, tuple(RULES))]
+    return FixedShrinkage(check_real("shrinkage", value, low=0.0, high=1.0))
 
 
 def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None) -> Shrinkage:
@@ -118,11 +118,15 @@ def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None
         merged = duplicates.total(class_shares(data, rows))
         noises.append(float(merged @ merged) * max(fourth - size, 0.0))
     levels = average_variances(moments, d)
-    found = [_intensity(*parts, d) for parts in zip(noises, sizes, levels.tolist(), strict=True)]
+    levels_of_classes = [
+        _intensity(*parts, d) for parts in zip(noises, sizes, levels.tolist(), strict=True)
+    ]
     total = moments.covariance[0] + moments.covariance[1]
     level = float(levels.sum())
     common = _intensity(sum(noises), float((total * total).sum()), level, d)
-    return Shrinkage(found[0], found[1], common * level / max(1.0 - common, LEAST_REST))
+    return Shrinkage(
+        levels_of_classes[0], levels_of_classes[1], common * level / max(1.0 - common, LEAST_REST)
+    )
 
 
 def _column_means(data: Data) -> FloatArray:

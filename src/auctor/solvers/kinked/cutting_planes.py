@@ -51,8 +51,8 @@ def point_near_zero(problem: Problem, zero: Point, rng: np.random.Generator) -> 
         limit = zero.value + LARGEST_RISE * abs(zero.value)
         return point.value <= limit and bool(problem.coef(point.w).any())
 
-    found = first_accepted(trial, low, sizes(1.0, STEP_DECREASE, most=MOST_DECREASES))
-    return None if found is None else found[1]
+    accepted_step = first_accepted(trial, low, sizes(1.0, STEP_DECREASE, most=MOST_DECREASES))
+    return None if accepted_step is None else accepted_step[1]
 
 
 #: Points of an objective above this multiple of the null loss give no cut, which would be rounding.
@@ -241,8 +241,8 @@ class Bmrm:
         """Add the latest cut, minimise the model, and search the line to the minimiser."""
         state = replace(self._cut_and_search(problem, state), n_cuts=state.n_cuts + 1)
         if self.leave_zero and state.zero_seems_optimal and state.near_zero is None:
-            found = point_near_zero(problem, state.best.point, state.rng)
-            state = replace(state, near_zero=found)
+            point = point_near_zero(problem, state.best.point, state.rng)
+            state = replace(state, near_zero=point)
         return self._shown(problem, state)
 
     def resume(self, problem: Problem, state: BmrmState, point: Point) -> BmrmState:
@@ -325,9 +325,9 @@ def _most_cuts(problem: Problem) -> int:
     return int(room) // max(1, problem.data.n_columns)
 
 
-def _with_query(state: BmrmState, query: Query, found: Query) -> BmrmState:
+def _with_query(state: BmrmState, query: Query, answer: Query) -> BmrmState:
     """The state with ``query`` as its next cut and the best of all points so far."""
-    best = min((query, found, state.best), key=lambda q: q.value)
+    best = min((query, answer, state.best), key=lambda q: q.value)
     again = query is state.query or np.array_equal(query.point.w, state.query.point.w)
     same = best is state.best
     quiet = state.quiet if same else 0

@@ -128,9 +128,9 @@ class Smoothing:
             if warm is not None:
                 start = self._at_width(smoothed, problem, w, width, warm.make(), rng)
                 return replace(start, later=solver)
-        given = problem.evaluate(w)
-        best = self._best_start(problem, given, solver, rng)
-        return replace(best, point=given) if given.value <= best.point.value else best
+        first = problem.evaluate(w)
+        best = self._best_start(problem, first, solver, rng)
+        return replace(best, point=first) if first.value <= best.point.value else best
 
     def step(self, problem: Problem, state: SmoothingState) -> SmoothingState:
         """One step on the smoothed problem; once it is solved, set up the next one."""
@@ -179,22 +179,22 @@ class Smoothing:
         return replace(kept, stalled=stuck)
 
     def _best_start(
-        self, problem: Problem, given: Point, solver: Solver[Any], rng: np.random.Generator
+        self, problem: Problem, start: Point, solver: Solver[Any], rng: np.random.Generator
     ) -> SmoothingState:
         """State at the width that gives the smallest duality gap of the starting point."""
         if not self.centred:
-            width = first_width(problem, given, self.shrink)
+            width = first_width(problem, start, self.shrink)
             smoothed = smoothed_problem(problem, width)
-            return self._at_width(smoothed, problem, given.w, width, solver, rng)
+            return self._at_width(smoothed, problem, start.w, width, solver, rng)
         unit = margin_unit(problem)
         widths = [unit]
         # For a warm start, the width with the smallest gap of the exact problem.
-        while problem.coef(given.w).any() and widths[-1] > self.min_width * unit:
+        while problem.coef(start.w).any() and widths[-1] > self.min_width * unit:
             widths.append(widths[-1] * self.shrink)
         starts = []
         for width in widths:
             smoothed = smoothed_problem(problem, width)
-            starts.append(self._at_width(smoothed, problem, given.w, width, solver, rng))
+            starts.append(self._at_width(smoothed, problem, start.w, width, solver, rng))
         return min(starts, key=lambda s: problem.certificate(s.point, s.dual).gap)
 
     @staticmethod
@@ -258,21 +258,21 @@ def smoothed_problem(problem: Problem, width: float) -> Problem:
     return problem.with_loss(loss)
 
 
-def first_width(problem: Problem, given: Point, shrink: float) -> float:
+def first_width(problem: Problem, start: Point, shrink: float) -> float:
     """The largest width whose gap at a point is within `GOOD_START` times the smallest gap.
 
     Problems of small width are slow, so the largest good width is the best start.
     """
     unit = null_unit(problem)
     widths, gaps = [FIRST_WIDTH * unit], [np.inf]
-    if not problem.coef(given.w).any():
+    if not problem.coef(start.w).any():
         return widths[0]
     # Smallest width that is tried for a starting point, in units of the null loss.
     while widths[-1] > 1e-6 * unit:
         smoothed = smoothed_problem(problem, widths[-1])
-        dual = smoothed.with_best_intercept(smoothed.evaluate(given.w, scores=given.scores))
-        same = dual.scores is given.scores
-        point = given if same else problem.evaluate(dual.w, scores=dual.scores)
+        dual = smoothed.with_best_intercept(smoothed.evaluate(start.w, scores=start.scores))
+        same = dual.scores is start.scores
+        point = start if same else problem.evaluate(dual.w, scores=dual.scores)
         gaps.append(problem.certificate(point, dual).gap)
         # Width, as a share of the gap at that width, at which the trials stop.
         if min(gaps[-2:]) > RISING_GAP * min(gaps) or widths[-1] <= 0.1 * min(gaps):

@@ -146,7 +146,7 @@ def truncated_cg(
     first value, or when a direction has no positive curvature. ``reorthogonalise`` as in
     `conjugate_gradient`.
     """
-    found = conjugate_gradient(
+    solution = conjugate_gradient(
         matvec,
         -gradient,
         precondition=precondition,
@@ -154,4 +154,4 @@ def truncated_cg(
         max_iter=max_iter,
         reorthogonalise=reorthogonalise,
     )
-    return Truncated(found.x, found.residual)
+    return Truncated(solution.x, solution.residual)

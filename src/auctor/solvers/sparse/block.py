@@ -114,13 +114,13 @@ class BlockCoordinateDescent:
         tol = state.fraction * float(violation[working.blocks].max())
         sweeps = inner.run(self.max_sweeps, tol)
         # Step size.
-        found = self._search(problem, point, working, inner)
-        if found is None:
+        next_point = self._search(problem, point, working, inner)
+        if next_point is None:
             # No step was found: solve the next model more accurately, or stop.
             tight = state.fraction < FINEST_FRACTION
             fraction = FRACTION_DECREASE * state.fraction
             return replace(state, gram=shared, fraction=fraction, stalled=tight)
-        return BlockState(problem.with_best_intercept(found), shared, self.fraction, sweeps)
+        return BlockState(problem.with_best_intercept(next_point), shared, self.fraction, sweeps)
 
     def _working_set(
         self, problem: Problem, spec: BlockSpec, point: Point, violation: FloatArray

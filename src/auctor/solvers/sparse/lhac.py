@@ -277,9 +277,9 @@ def greedy_set(seen: Survey, w: FloatArray, l1: FloatArray) -> tuple[Array, bool
     # At least as many growing coordinates as shrinking ones.
     pick = max(n_shrinking, math.ceil(SHARE * n_growing))
     order = np.argpartition(-np.abs(seen.steepest[candidates]), pick - 1)[:pick]
-    chosen = shrinking.copy()
-    chosen[candidates[order]] = True
-    return np.flatnonzero(chosen), True
+    working = shrinking.copy()
+    working[candidates[order]] = True
+    return np.flatnonzero(working), True
 
 
 def by_violation(seen: Survey, index: Array) -> Array:

@@ -51,14 +51,14 @@ def first_proximal_step(
 
     ``None`` if all are rejected.
     """
-    found = first_accepted(
+    accepted_step = first_accepted(
         lambda size: proximal_step(source.problem, source, size),
         lambda _, point: point is not None,
         sizes(length, shrink),
     )
-    if found is None or found[1] is None:
+    if accepted_step is None or accepted_step[1] is None:
         return None
-    return found[0], found[1]
+    return accepted_step[0], accepted_step[1]
 
 
 def check_steps(shrink: float, growth: float) -> None:
@@ -134,12 +134,12 @@ class Fista:
             return Extrapolated(t, momentum, source, proximal_step(problem, source, step))
 
         # Step size.
-        found = first_accepted(
+        accepted_step = first_accepted(
             trial, lambda _, one: one.point is not None, sizes(state.length, self.shrink)
         )
-        if found is None:
+        if accepted_step is None:
             return FistaState(x, x, 0.0, state.length, stalled=True)
-        step, (t, momentum, source, new) = found
+        step, (t, momentum, source, new) = accepted_step
         assert new is not None
         if np.array_equal(new.w, x.w) and momentum == 0.0:
             return FistaState(x, x, 0.0, step, dual=source, stalled=True)

@@ -154,15 +154,15 @@ class ProximalNewton:
         point = state.point
         # Working set.
         violation = violations(point)
-        chosen = self._working_set(problem, point, violation)
+        columns = self._working_set(problem, point, violation)
         # A Hessian over the working set if it is small or dense; otherwise residual updates.
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
-        by_matrix = few or (dense and chosen.size <= GRAM_COLUMNS) or _only_matrices(problem)
+        by_matrix = few or (dense and columns.size <= GRAM_COLUMNS) or _only_matrices(problem)
         # Descent direction.
         model_step = self._by_matrix if by_matrix else self._by_columns
-        found, state = model_step(problem, state, violation, chosen)
+        proposal, state = model_step(problem, state, violation, columns)
         # Step size.
-        new = composite(problem, point, found.direction, found.change, sigma=self.sigma)
+        new = composite(problem, point, proposal.direction, proposal.change, sigma=self.sigma)
         if new is None:
             return _after_failure(state, by_matrix, violation)
         # Intercept, and what the step says about the model.
@@ -189,11 +189,11 @@ class ProximalNewton:
         return np.flatnonzero(active | (worst > 0.0))
 
     def _by_matrix(
-        self, problem: Problem, state: ProximalNewtonState, violation: FloatArray, chosen: IntArray
+        self, problem: Problem, state: ProximalNewtonState, violation: FloatArray, columns: IntArray
     ) -> tuple[ColumnStep, ProximalNewtonState]:
         """Direction and change of the scores from a Hessian model, and the state with the model."""
         point, spec = state.point, spec_of(problem)
-        model = self._model(problem, state, spec, chosen)
+        model = self._model(problem, state, spec, columns)
         memory_of(problem).model = model
         # Inner tolerance: a share of the violation, but not finer than the target gap needs.
         worst = float(violation.max())
@@ -215,7 +215,7 @@ class ProximalNewton:
 
     @staticmethod
     def _model(
-        problem: Problem, state: ProximalNewtonState, spec: SeparableSpec, chosen: IntArray
+        problem: Problem, state: ProximalNewtonState, spec: SeparableSpec, columns: IntArray
     ) -> MatrixModel:
         """The last model if it is still accurate at the point, otherwise a new one."""
         point, old, d = state.point, state.model, problem.n_columns
@@ -223,49 +223,49 @@ class ProximalNewton:
         # Reuse the last Hessian if the curvature of the rows has hardly changed.
         if old is not None:
             old = old.at(hessian, _drift(old, path))
-        if old is not None and old.covers(chosen, d):
+        if old is not None and old.covers(columns, d):
             return old
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
         if few and path:
             # Add columns whose gradient is near l1: the next points of the path will need them.
             near = np.abs(problem.coef(point.gradient)) > NEARLY_ACTIVE * spec.l1
-            near[chosen] = True
-            chosen = np.flatnonzero(near)
+            near[columns] = True
+            columns = np.flatnonzero(near)
         # A Hessian of all columns, of new columns added to the last, or of the working set.
         most = d * (DENSE_SHARE if dense else SPARSE_SHARE)
-        if few and (chosen.size > most or hessian.sampled or hessian.by_pairs):
+        if few and (columns.size > most or hessian.sampled or hessian.by_pairs):
             return full_model(problem, point, hessian, whole=state.whole)
         if old is not None and old.lines is not None:
-            return old.grown(problem, point, chosen)
-        return chosen_model(problem, point, hessian, chosen)
+            return old.grown(problem, point, columns)
+        return chosen_model(problem, point, hessian, columns)
 
     def _by_columns(
-        self, problem: Problem, state: ProximalNewtonState, violation: FloatArray, chosen: IntArray
+        self, problem: Problem, state: ProximalNewtonState, violation: FloatArray, columns: IntArray
     ) -> tuple[ColumnStep, ProximalNewtonState]:
         """Direction by residual updates over a working set, and the state with its columns."""
         point, spec = state.point, spec_of(problem)
         store = state.store
-        if store is None or not store.covers(chosen, problem.n_columns):
+        if store is None or not store.covers(columns, problem.n_columns):
             # Add columns whose gradient is near l1: the next working sets will need them.
             near = np.abs(problem.coef(point.gradient)) > NEARLY_ACTIVE * spec.l1
-            near[chosen] = True
+            near[columns] = True
             store = self._gather(problem, np.flatnonzero(near))
             memory_of(problem).columns = store
         # Screening: columns at zero that the duality gap proves to be zero leave the working set.
-        at_zero = problem.coef(point.w)[chosen] == 0.0
-        candidates = chosen[at_zero & ~state.proven[chosen]]
+        at_zero = problem.coef(point.w)[columns] == 0.0
+        candidates = columns[at_zero & ~state.proven[columns]]
         proven = state.proven.copy()
         proven[candidates] = proven_zero(problem, point, spec, store, candidates)
-        chosen = chosen[~(at_zero & proven[chosen])]
+        columns = columns[~(at_zero & proven[columns])]
         tol = min(state.inner_tol, ROUGHEST_ACCURACY * float(violation.sum()))
         # Descent direction: sweeps over the working set.
-        found = descend(
-            problem, point, spec, store, chosen,
+        descent = descend(
+            problem, point, spec, store, columns,
             max_sweeps=self.max_sweeps, tol=tol, random=state.random,
         )  # fmt: skip
         # One sweep was enough: the inner tolerance was too loose.
-        easier = TOLERANCE_DECREASE * tol if found.sweeps == 1 else tol
-        return found, replace(state, store=store, inner_tol=easier, proven=proven)
+        easier = TOLERANCE_DECREASE * tol if descent.sweeps == 1 else tol
+        return descent, replace(state, store=store, inner_tol=easier, proven=proven)
 
     @staticmethod
     def _gather(problem: Problem, wanted: IntArray) -> Store:

@@ -104,11 +104,11 @@ def _least_strength(problem: Problem, spec: SeparableSpec) -> float:
         columns = stack[:, :d]
         below = np.column_stack([columns, -columns, stack[:, d], np.ones(len(cuts))])
         right = np.append(np.zeros(len(cuts)), 1.0)
-        found = linprog(objective, A_ub=np.vstack([below, ball]), b_ub=right, bounds=bounds)
-        if found.status != 0 or found.x is None:
+        solution = linprog(objective, A_ub=np.vstack([below, ball]), b_ub=right, bounds=bounds)
+        if solution.status != 0 or solution.x is None:
             break
-        upper = min(upper, float(found.x[-1]))
-        where = np.append(found.x[:d] - found.x[d : 2 * d], found.x[2 * d])
+        upper = min(upper, float(solution.x[-1]))
+        where = np.append(solution.x[:d] - solution.x[d : 2 * d], solution.x[2 * d])
         change = problem.score_change(where[: problem.n_params])
         # Relative difference of the upper and lower bound of the strength at which the search ends.
         if -slope(change, where) >= (1.0 - 1e-9) * upper:

@@ -173,8 +173,8 @@ class SubspaceNewton:
         inside[worst_violators(violation, inside, limit)] = True
         if inside.sum() > WHOLE * problem.n_columns:
             return WorkingProblem(problem, spec, np.arange(problem.n_columns))
-        chosen, smaller = subtree(spec, inside)
-        return WorkingProblem(column_problem(problem, chosen, smaller), smaller, chosen)
+        columns, smaller = subtree(spec, inside)
+        return WorkingProblem(column_problem(problem, columns, smaller), smaller, columns)
 
     def _move(
         self, part: WorkingProblem, x: Point, control: StepControl
@@ -212,22 +212,22 @@ class SubspaceNewton:
             return out * where
 
         # Descent direction.
-        found = truncated_cg(
+        solution = truncated_cg(
             product,
             gradient * where,
             lambda v: inverse * v,
             rtol=RESIDUAL,
             max_iter=self.max_products,
         )
-        if not found.step.any():
+        if not solution.step.any():
             return y, damping
         # Step size, with the groups that the step reverses set to zero.
-        moved = problem.score_change(found.step)
+        moved = problem.score_change(solution.step)
         less = DAMPING_DECREASE * damping if damping > LEAST_DAMPING else 0.0
         more = min(1.0, max(damping / DAMPING_DECREASE, FIRST_DAMPING))
 
         def trial(size: float) -> Point:
-            w = y.w + size * found.step
+            w = y.w + size * solution.step
             before = problem.coef(w).copy()
             kernels.zero_reversed_groups(coef, problem.coef(w), *spec)  # in place
             same = np.array_equal(before, problem.coef(w))
@@ -269,10 +269,10 @@ class LocalPenalty:
 
 def proximal(x: Point, length: float) -> tuple[Point, float]:
     """A backtracked proximal step, and the step size to try next."""
-    found = first_proximal_step(x, length)
-    if found is None:
+    accepted_step = first_proximal_step(x, length)
+    if accepted_step is None:
         return x, length
-    length, y = found
+    length, y = accepted_step
     # Barzilai-Borwein step |d|^2 / d.dg, between one and four times the last.
     change = y.w - x.w
     curve = float(change @ (y.gradient - x.gradient))
@@ -289,12 +289,12 @@ def subtree(spec: TreeSpec, inside: Array) -> tuple[IntArray, TreeSpec]:
     kept = np.zeros(m + 1, dtype=bool)
     kept[:d] = inside
     kernels.tree_above(spec.parent, spec.order, kept)
-    chosen = np.flatnonzero(inside)
+    columns = np.flatnonzero(inside)
     others = np.flatnonzero(kept[:m] & ~np.append(inside, np.zeros(m - d, dtype=bool)))
     # Renumber the kept nodes: chosen columns first, then their ancestors; slot m is the root.
-    nodes = np.concatenate((chosen, others))
+    nodes = np.concatenate((columns, others))
     slot = np.full(m + 1, nodes.size, dtype=np.uint32)
     slot[nodes] = np.arange(nodes.size)
     slot[m] = nodes.size
     order = spec.order[kept[spec.order]]
-    return chosen, TreeSpec(slot[spec.parent[nodes]], slot[order], spec.weight[nodes])
+    return columns, TreeSpec(slot[spec.parent[nodes]], slot[order], spec.weight[nodes])

@@ -80,30 +80,30 @@ class SpanForm:
 
     def start(self, w: FloatArray) -> FloatArray:
         """Coordinates of the coefficients; their mean score moves into the intercept."""
-        given, target = self.given, self.given.data.target
-        coef, intercept = given.coef(w), given.intercept(w)
+        original, target = self.given, self.given.data.target
+        coef, intercept = original.coef(w), original.intercept(w)
         if not coef.any():
             return self.problem.join(np.zeros(self.problem.n_columns), intercept)
-        scores = given.score_change(given.join(coef, 0.0))
-        if given.has_intercept:
+        scores = original.score_change(original.join(coef, 0.0))
+        if original.has_intercept:
             intercept += float(target.share @ scores)
         return self.problem.join(self.span.coordinates(scores, target.share), intercept)
 
     def back(self, inner: State) -> State:
         """The point on all columns, evaluated there: the Gram matrix has rounding errors."""
-        given, narrow, z = self.given, self.problem, inner.point.w
+        original, narrow, z = self.given, self.problem, inner.point.w
         # The coordinates hold scores up to a constant: compute the real scores, and shift.
-        coef = self.span.weights(given, narrow.coef(z))
-        scores = given.score_change(given.join(coef, 0.0))
+        coef = self.span.weights(original, narrow.coef(z))
+        scores = original.score_change(original.join(coef, 0.0))
         intercept = narrow.intercept(z)
-        if given.has_intercept:
-            intercept -= float(given.data.target.share @ scores)
-        point = given.evaluate(given.join(coef, intercept), scores=scores + intercept)
+        if original.has_intercept:
+            intercept -= float(original.data.target.share @ scores)
+        point = original.evaluate(original.join(coef, intercept), scores=scores + intercept)
         dual = inner.dual
         if dual is not None:
             offset = narrow.intercept(dual.w) - narrow.intercept(z)
-            w = given.join(coef, intercept + offset)
-            dual = dual.in_problem(given.with_loss(dual.problem.loss), w)
+            w = original.join(coef, intercept + offset)
+            dual = dual.in_problem(original.with_loss(dual.problem.loss), w)
         return State(point, dual=dual)
 
 

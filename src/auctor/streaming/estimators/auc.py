@@ -167,8 +167,8 @@ class StreamingAUC(MomentClassifier):
             return self._ranked(self.state_).strength
         if not is_exact(self.state_):
             return 0.0
-        found = class_moments(self.state_, pooled=True).first(columns_seen(self.state_))
-        ridges = self._ridges(self.state_, found)
+        moments = class_moments(self.state_, pooled=True).first(columns_seen(self.state_))
+        ridges = self._ridges(self.state_, moments)
         return 2.0 * float(ridges[int(self.state_["chosen"][0])])
 
     def check_params(self) -> None:
@@ -184,18 +184,18 @@ class StreamingAUC(MomentClassifier):
         check_int("window", self.window, low=1)
         check_int("trace_every", self.trace_every, low=1)
 
-    def _ridges(self, state: State, found: RunningMoments) -> FloatArray:
+    def _ridges(self, state: State, moments: RunningMoments) -> FloatArray:
         """The ridges that are tried; half the strength if that is given."""
-        tried, d = state["coef"].shape[0], found.mean.shape[1]
+        tried, d = state["coef"].shape[0], moments.mean.shape[1]
         if self.strength is not None:
             return np.full(tried, 0.5 * self.strength)
-        average = float(np.trace(found.covariance.sum(axis=0))) / d
+        average = float(np.trace(moments.covariance.sum(axis=0))) / d
         ridges: FloatArray = average * np.array(RIDGES[:tried])
         return ridges
 
-    def _solve(self, state: State, found: RunningMoments) -> FloatArray:
-        ridge = self._ridges(state, found)[int(state["chosen"][0])]
-        return ridge_solution(found, float(ridge), between=True)
+    def _solve(self, state: State, moments: RunningMoments) -> FloatArray:
+        ridge = self._ridges(state, moments)[int(state["chosen"][0])]
+        return ridge_solution(moments, float(ridge), between=True)
 
     # --- state ----------------------------------------------------------------------------------
 
@@ -250,24 +250,24 @@ class StreamingAUC(MomentClassifier):
 
     def _go_wide(self, state: State) -> None:
         """Replace the covariances by stochastic gradient steps, which start at their solution."""
-        found = class_moments(state)
-        w = self._solution(state, found)
+        moments = class_moments(state)
+        w = self._solution(state, moments)
         wide = fresh_wide(w.size)
-        wide["mass"][:] = found.mass
+        wide["mass"][:] = moments.mass
         wide["latest"][:] = state["latest"]
         wide["clock"][0] = state["clock"][0]
         # Sums of squares and of entries per column, as if the steps had been taken so far.
-        variance = np.diagonal(found.covariance, axis1=1, axis2=2)
-        squares = found.mass @ (variance + found.mean**2)
+        variance = np.diagonal(moments.covariance, axis1=1, axis2=2)
+        squares = moments.mass @ (variance + moments.mean**2)
         table, sums = wide["table"], adaptive.SUMS
         table[:, : adaptive.TRIED] = w[:, None]
         table[:, adaptive.SQUARES] = squares
         table[:, adaptive.TOUCHED] = state["clock"][0]
-        table[:, sums : sums + 2] = (found.mean * found.mass[:, None]).T
-        wide["constant"][:] = -midpoint(found.mean, w)
+        table[:, sums : sums + 2] = (moments.mean * moments.mass[:, None]).T
+        wide["constant"][:] = -midpoint(moments.mean, w)
         weight = state["window_weight"]
-        wide["average"][0] = np.sqrt(squares / max(found.mass.sum(), SMALLEST_DIVISOR)).sum()
-        wide["average"][2] = squares.sum() / max(found.mass.sum(), SMALLEST_DIVISOR)
+        wide["average"][0] = np.sqrt(squares / max(moments.mass.sum(), SMALLEST_DIVISOR)).sum()
+        wide["average"][2] = squares.sum() / max(moments.mass.sum(), SMALLEST_DIVISOR)
         wide["average"][1] = weight.sum() / max(1, np.count_nonzero(weight))
         for name in [*JUDGE_NAMES, *NAMES, "refresh", "clock"]:
             del state[name]
@@ -357,7 +357,7 @@ class StreamingAUC(MomentClassifier):
         """Choose the ridge with the best separation of new rows so far; solve for all ridges."""
         flush(state)
         seen = columns_seen(state)
-        found = class_moments(state, pooled=True).first(seen)
+        moments = class_moments(state, pooled=True).first(seen)
         # Largest (sum of margins)^2 / sum of squared margins, with the sign of the first sum.
         linear, square = state["margins"]
         if state["judging"][0] and square.any():
@@ -365,11 +365,11 @@ class StreamingAUC(MomentClassifier):
                 linear * np.abs(linear) / np.maximum(square, SMALLEST_DIVISOR)
             )
             state["margins"] *= RIDGE_FADING
-        ridges = self._ridges(state, found)
-        coef = np.stack([ridge_solution(found, float(ridge), between=True) for ridge in ridges])
+        ridges = self._ridges(state, moments)
+        coef = np.stack([ridge_solution(moments, float(ridge), between=True) for ridge in ridges])
         state["coef"][:, :seen] = coef
-        state["centre"][:] = np.einsum("sj,kj->sk", found.mean, coef)
-        state["share"][:] = found.mass / found.mass.sum() if found.known else 0.0
+        state["centre"][:] = np.einsum("sj,kj->sk", moments.mean, coef)
+        state["share"][:] = moments.mass / moments.mass.sum() if moments.known else 0.0
         rows = float(state["rows"][0])
         basis = rows if self.forget is None else min(rows, self.forget)
         least = max(FIRST_REFRESH, REFRESH_ROWS_PER_COLUMN * seen)

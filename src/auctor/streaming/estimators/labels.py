@@ -88,54 +88,54 @@ def signs(labels: Array, classes: Array, when: str = "") -> FloatArray:
     return np.where(positive, 1.0, -1.0)
 
 
-def find_classes(known: Array | None, labels: Array, given: Any, rows: int) -> Array:
+def find_classes(known: Array | None, labels: Array, stated: Any, rows: int) -> Array:
     """Both classes, or [1] while that is the only label.
 
     ``known`` are the classes of earlier calls, if any, ``rows`` their number of rows. ``labels``
-    are the labels of this call, ``given`` the classes passed to it.
+    are the labels of this call, ``stated`` the classes passed to it.
     """
-    if known is not None and known.size == 2 and given is None:
+    if known is not None and known.size == 2 and stated is None:
         return known
-    found = distinct_labels(labels if given is None else np.asarray(given))
+    classes = distinct_labels(labels if stated is None else np.asarray(stated))
     if known is None:
-        return _first_classes(found, given=given is not None)
+        return _first_classes(classes, stated=stated is not None)
     if known.size == 1:
-        known = _second_class(known, found, rows)
-    if given is not None and not np.array_equal(found, known):
+        known = _second_class(known, classes, rows)
+    if stated is not None and not np.array_equal(classes, known):
         raise DataError(
-            f"the classes of the first call, {known.tolist()}; got {found.tolist()}. Start a new "
+            f"the classes of the first call, {known.tolist()}; got {classes.tolist()}. Start a new "
             "learner for other classes."
         )
     return known
 
 
-def _second_class(lone: Array, found: Array, rows: int) -> Array:
-    """The classes after a call with labels ``found``, if the only label before was 1."""
-    both = distinct_labels(np.concatenate([lone, found]))
+def _second_class(lone: Array, labels: Array, rows: int) -> Array:
+    """The classes after a call with labels ``labels``, if the only label before was 1."""
+    both = distinct_labels(np.concatenate([lone, labels]))
     if both.size == 1:
         return lone
     if both.size > 2 or both[0] not in USUAL_NEGATIVES:
         raise DataError(
-            f"labels among [1] and either -1 or 0; got {found[:3].tolist()} after {rows} rows. "
+            f"labels among [1] and either -1 or 0; got {labels[:3].tolist()} after {rows} rows. "
             "Pass both labels as `classes` in the first call."
         )
     return both
 
 
-def _first_classes(found: Array, given: bool) -> Array:
+def _first_classes(labels: Array, stated: bool) -> Array:
     """Two classes, or [1], from the labels of the first call."""
-    if found.size == 1 and not given:
-        if found.dtype.kind == "b":
+    if labels.size == 1 and not stated:
+        if labels.dtype.kind == "b":
             return np.array([False, True])
-        if found[0] in USUAL_NEGATIVES:
-            return np.array([found[0], 1], dtype=found.dtype)
-        if found[0] == 1:
-            return found
-    if found.size != 2:
-        kind = type_of_target(found) if found.size > 2 else "one class"
+        if labels[0] in USUAL_NEGATIVES:
+            return np.array([labels[0], 1], dtype=labels.dtype)
+        if labels[0] == 1:
+            return labels
+    if labels.size != 2:
+        kind = type_of_target(labels) if labels.size > 2 else "one class"
         raise DataError(
             "two classes (Only binary classification is supported. The type of the target is "
-            f"{kind}.); got {found.size} class(es): {found[:3].tolist()}. Pass both labels as "
+            f"{kind}.); got {labels.size} class(es): {labels[:3].tolist()}. Pass both labels as "
             "`classes` in the first call."
         )
-    return found
+    return labels

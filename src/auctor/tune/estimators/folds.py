@@ -33,14 +33,14 @@ def take_rows(table: Any, index: IntArray) -> Any:
     return [table[i] for i in index]
 
 
-def rows_of_each(given: Mapping[str, Any], index: IntArray, n_rows: int) -> dict[str, Any]:
+def rows_of_each(values: Mapping[str, Any], index: IntArray, n_rows: int) -> dict[str, Any]:
     """Parameters of `fit`; those with one entry per row are reduced to the rows of an index."""
     return {
         name: take_rows(value, index)
         if hasattr(value, "__len__") and not isinstance(value, str | Mapping)
         and len(value) == n_rows
         else value
-        for name, value in given.items()
+        for name, value in values.items()
     }  # fmt: skip
 
 
@@ -86,15 +86,15 @@ class Fitting:
         warm = continue_from(model, parameters, start)
         begin = time.perf_counter()
         X, y = self._part(train, train)
-        given = rows_of_each(self.fit_params, train, self.n_rows)
-        model.fit(X, **given) if y is None else model.fit(X, y, **given)
-        fitted = time.perf_counter()
+        fit_arguments = rows_of_each(self.fit_params, train, self.n_rows)
+        model.fit(X, **fit_arguments) if y is None else model.fit(X, y, **fit_arguments)
+        fit_end = time.perf_counter()
         scores = self._scores("test", model, *self._part(test, train), test)
         scored = time.perf_counter()
         error = _not_finite(scores, self.lead)
         if self.train_score:
             scores |= self._scores("train", model, X, y, train)
-        times = {"fit_time": fitted - begin, "score_time": scored - fitted}
+        times = {"fit_time": fit_end - begin, "score_time": scored - fit_end}
         return FoldResult(times | scores, error, warm)
 
     def _part(self, rows: IntArray, train: IntArray) -> tuple[Any, Any]:
@@ -106,15 +106,19 @@ class Fitting:
 
     def _scores(self, part: str, model: Any, X: Any, y: Any, rows: IntArray) -> dict[str, float]:
         """Scores of a fitted model, named ``test_<metric>`` or ``train_<metric>``."""
-        given = rows_of_each(self.score_params, rows, self.n_rows)
-        found = self.scorer(model, X, **given) if y is None else self.scorer(model, X, y, **given)
-        if not isinstance(found, Mapping):
-            found = {"score": found}
+        score_arguments = rows_of_each(self.score_params, rows, self.n_rows)
+        scores = (
+            self.scorer(model, X, **score_arguments)
+            if y is None
+            else self.scorer(model, X, y, **score_arguments)
+        )
+        if not isinstance(scores, Mapping):
+            scores = {"score": scores}
         # A scorer of several metrics returns the text of the error for each that failed.
         failed = self.error_score
         return {
             f"{part}_{name}": float(failed if isinstance(value, str) else value)
-            for name, value in found.items()
+            for name, value in scores.items()
         }
 
 

@@ -190,31 +190,33 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **params)
             return routed.splitter.split, routed.estimator.fit, routed.scorer.score
-        given = {name: value for name, value in params.items() if value is not None}
-        groups = given.pop("groups", None)
-        if "sample_weight" in given and not weighted:
+        arguments = {name: value for name, value in params.items() if value is not None}
+        groups = arguments.pop("groups", None)
+        if "sample_weight" in arguments and not weighted:
             message = DataWarning(
                 does="weights rows in fits but not in scores, because the scorer takes no weights. "
                 "Give the scorer an argument sample_weight."
             )
             warn(message)
-        weight = {"sample_weight": given["sample_weight"]} if "sample_weight" in given else {}
-        return {"groups": groups}, given, weight if weighted else {}
+        weight = (
+            {"sample_weight": arguments["sample_weight"]} if "sample_weight" in arguments else {}
+        )
+        return {"groups": groups}, arguments, weight if weighted else {}
 
     def _space(self) -> tuple[Space, SearchMethod]:
         """The space and the method; a list of spaces is searched at random."""
         method = resolve_method(self.method)
-        given = self.param_distributions if self.space is None else self.space
-        if isinstance(given, list | tuple):
-            if not given:
+        described = self.param_distributions if self.space is None else self.space
+        if isinstance(described, list | tuple):
+            if not described:
                 raise DataError("a space; got an empty list. Pass parameters.")
             warning = DataWarning(
                 does="searches a list of spaces at random, because a model needs a single space. "
                 "Pass one space with Conditional parameters, or tune each space by itself."
             )
             warn(warning)
-            return _Several([Space(one) for one in given]), search_random
-        space = Space(given)
+            return _Several([Space(one) for one in described]), search_random
+        space = Space(described)
         conditional = space.warning()
         if conditional is not None:
             warn(conditional)
@@ -393,11 +395,11 @@ class _Evaluation:
             None if self.starts is None else self.starts.nearest(k, one.parameters)
             for one, k in tasks
         ]
-        found = self.parallel(
+        results = self.parallel(
             delayed(self.fitting.run)(one.parameters, self.splits[k], start)
             for (one, k), start in zip(tasks, starts, strict=True)
         )
-        for (one, k), result in zip(tasks, found, strict=True):
+        for (one, k), result in zip(tasks, results, strict=True):
             if self.starts is not None:
                 self.starts.keep(k, one.parameters, result.model)
             one.folds[k] = replace(result, model=None)

@@ -48,8 +48,8 @@ class WorkingSet:
         low, high = spec.indptr[blocks].astype(np.int64), spec.indptr[blocks + 1].astype(np.int64)
         starts = np.concatenate(([0], np.cumsum(high - low)))
         where = np.arange(starts[-1]) + np.repeat(low - starts[:-1], high - low)
-        chosen = spec.indices[where].astype(np.int64)
-        return cls(blocks, chosen, starts, spec.weight[blocks], spec.l1[blocks])
+        columns = spec.indices[where].astype(np.int64)
+        return cls(blocks, columns, starts, spec.weight[blocks], spec.l1[blocks])
 
     @cached_property
     def own(self) -> IntArray:
@@ -103,10 +103,10 @@ def decompose(working: WorkingSet, flat: FloatArray) -> Matrices:
             rows = np.abs(stack).sum(axis=2).max(axis=1)
             bound[which] = np.minimum(rows, np.sqrt((stack**2).sum(axis=(1, 2))))
             continue
-        found, basis = np.linalg.eigh(stack)
-        values[starts[which][:, None] + np.arange(m)] = found
+        eigenvalues, basis = np.linalg.eigh(stack)
+        values[starts[which][:, None] + np.arange(m)] = eigenvalues
         vectors[square] = basis.reshape(-1, m * m)
-        bound[which] = found[:, -1]
+        bound[which] = eigenvalues[:, -1]
     top = float(bound.max(initial=0.0)) or 1.0
     bound = np.maximum(bound, LEAST_BOUND * top)
     values = np.maximum(values, LEAST_EIGENVALUE * np.repeat(bound, sizes))

@@ -23,13 +23,13 @@ class Store:
     columns: CompressedColumns
     index: IntArray | None
 
-    def covers(self, chosen: IntArray, d: int) -> bool:
+    def covers(self, columns: IntArray, d: int) -> bool:
         """Whether all chosen columns are in memory."""
         if self.index is None:
             return True
         here = np.zeros(d, dtype=bool)
         here[self.index] = True
-        return bool(here[chosen].all())
+        return bool(here[columns].all())
 
     def local(self, array: FloatArray) -> FloatArray:
         """The entries of a per-column array that belong to the columns in memory."""
@@ -50,7 +50,7 @@ def descend(
     point: Point,
     spec: SeparableSpec,
     store: Store,
-    chosen: IntArray,
+    columns: IntArray,
     *,
     max_sweeps: int,
     tol: float,
@@ -64,7 +64,7 @@ def descend(
     rows = np.ascontiguousarray(store.local(factors[:d]))
     gradient, coef = store.local(problem.coef(point.gradient)), store.local(problem.coef(point.w))
     levels = SeparableSpec(*map(store.local, spec))
-    local = chosen if index is None else np.searchsorted(index, chosen)
+    local = columns if index is None else np.searchsorted(index, columns)
     size, intercept = gradient.shape[0], InterceptRow.absent(gradient.shape[0])
     curvature, moved = np.zeros(size), np.zeros(size)
     coordinate.column_curvatures(*store.columns, h, local, curvature)
@@ -78,7 +78,7 @@ def descend(
         core = _extended(core, -1.0 / intercept.corner)
         gradient = intercept.gradient(gradient, slope)
     curvature[local] += ((rows[local] @ core) * rows[local]).sum(axis=1)
-    curvature[local] = np.maximum(curvature[local], floor_of(point, h, chosen))
+    curvature[local] = np.maximum(curvature[local], floor_of(point, h, columns))
     curvature[local] += damping(curvature[local], point.gradient)
     sweeps, work = coordinate.descend_columns(
         *store.columns, h, gradient, curvature, coef, *levels, rows, core,

@@ -182,14 +182,14 @@ def descend(
 
     def trial(size: tuple[float, float]) -> tuple[Point | None, float]:
         """The point that the model proposes and the model's rise; no point if nothing moves."""
-        found = model.solve(inner, scale=size[0], extra=size[1], passes=passes)
-        work.append(found.steps)
-        if np.array_equal(found.w, point.w):
-            return None, found.rise
-        return problem.with_best_intercept(problem.evaluate(found.w)), found.rise
+        descent = model.solve(inner, scale=size[0], extra=size[1], passes=passes)
+        work.append(descent.steps)
+        if np.array_equal(descent.w, point.w):
+            return None, descent.rise
+        return problem.with_best_intercept(problem.evaluate(descent.w)), descent.rise
 
-    def ends(_: tuple[float, float], found: tuple[Point | None, float]) -> bool:
-        new, rise = found
+    def ends(_: tuple[float, float], descent: tuple[Point | None, float]) -> bool:
+        new, rise = descent
         if new is None:
             return True
         predicted = rise + new.penalty - point.penalty

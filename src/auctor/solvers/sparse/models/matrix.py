@@ -76,14 +76,14 @@ class MatrixModel:
             return None
         return replace(self, scale=scale, fresh=False)
 
-    def covers(self, chosen: IntArray, d: int) -> bool:
+    def covers(self, columns: IntArray, d: int) -> bool:
         """Whether the model has all chosen columns."""
-        return self.index.size == d or bool(_mask(self.index, d)[chosen].all())
+        return self.index.size == d or bool(_mask(self.index, d)[columns].all())
 
-    def grown(self, problem: Problem, point: Point, chosen: IntArray) -> MatrixModel:
+    def grown(self, problem: Problem, point: Point, columns: IntArray) -> MatrixModel:
         """The model with more dense columns, at the same row curvature."""
         assert self.lines is not None
-        new = chosen[~_mask(self.index, problem.n_columns)[chosen]]
+        new = columns[~_mask(self.index, problem.n_columns)[columns]]
         more = dense_lines(problem, new)
         lines = np.concatenate([self.lines, more])
         gram = grown_gram(self.gram, lines @ (more * self.h).T)
