@@ -143,9 +143,8 @@ def _rewrite(
         )
     if out.suffix in (".onnx", ".sql", ".auctor"):
         raise ParameterError(
-            f"a model to write {out.suffix}",
-            got=f"rows, {source}",
-            todo="Train a model with auctor train first.",
+            f"a model to write {out.suffix}; got rows, {source}. Train a model with auctor train "
+            "first."
         )
     done = convert_file(source, out, options, to=to)
     return {
@@ -166,10 +165,8 @@ def _shards(source: str, out: Path, options: ReadOptions, *, bins: bool) -> dict
 
     if (options.missing_rule != "refuse" and not bins) or not options.labelled:
         raise ParameterError(
-            "rows with labels and without missing values to write shards",
-            got="{option} or {option2}",
-            todo="Drop the option; convert to Parquet first to fill missing values.",
-            option=("missing", "unlabelled"),
+            "rows with labels and without missing values to write shards; got `missing` or "
+            "`unlabelled`. Drop the option; convert to Parquet first to fill missing values."
         )
     notes: list[Note] = []
     if bins:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from auctor.core.errors import Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.files import check_readable
 
 
@@ -21,9 +21,7 @@ def check_outputs(outs: Iterable[str | Path | None], inputs: Iterable[str | Path
         if out in (None, "-"):
             continue
         if _identity(out) in taken:
-            raise ParameterError(
-                "another file to write to", got=f"{out} twice", todo="Pass another name."
-            )
+            raise ParameterError(f"another file to write to; got {out} twice. Pass another name.")
         taken.add(_identity(out))
 
 
@@ -38,9 +36,8 @@ def check_page(report: Path | None) -> None:
     """Refuse a report whose name does not end in .html or .htm."""
     if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
         raise ParameterError(
-            "a name ending in .html for the report",
-            got=report,
-            todo="Write HTML, and print it from a browser to get another format.",
+            f"a name ending in .html for the report; got {report}. Write HTML, and print it from a "
+            "browser to get another format."
         )
 
 
@@ -48,10 +45,8 @@ def check_other(data: str, test: str | Path | None) -> None:
     """Refuse a test file that is the training file."""
     if test is not None and data != "-" and _identity(data) == _identity(test):
         raise ParameterError(
-            "a file for {option} other than the training file",
-            got=f"{test} twice",
-            todo="Drop {option}: a fifth of the rows is then held out.",
-            option=Option("test", bare=True),
+            f"a file for `test` other than the training file; got {test} twice. Drop `test`: a "
+            "fifth of the rows is then held out."
         )
 
 

@@ -85,7 +85,7 @@ def class_weights(text: str | None) -> str | dict[str, float] | None:
     >>> class_weights("yes=10,no=1")
     {'yes': 10.0, 'no': 1.0}
     """
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
 
     if text is None or text == "balanced":
         return text
@@ -98,10 +98,8 @@ def class_weights(text: str | None) -> str | dict[str, float] | None:
             equals = ""
         if not equals or not name.strip():
             raise ParameterError(
-                "{option} to be balanced or LABEL=WEIGHT,...",
-                got=repr(text),
-                todo="Write, for example, {option2}.",
-                option=("class_weight", Option("class_weight", "yes=10,no=1")),
+                f"`class_weight` to be balanced or LABEL=WEIGHT,...; got {text!r}. Write, for "
+                "example, `class_weight='yes=10,no=1'`."
             )
     return weights
 
@@ -138,7 +136,7 @@ def directions(text: str | None) -> dict[str, int] | None:
     >>> directions("age=1,income=-1")
     {'age': 1, 'income': -1}
     """
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
 
     if text is None:
         return None
@@ -147,10 +145,8 @@ def directions(text: str | None) -> dict[str, int] | None:
         name, equals, sign = (piece.strip() for piece in part.rpartition("="))
         if not equals or not name or sign not in ("1", "+1", "-1"):
             raise ParameterError(
-                "{option} COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
-                got=repr(text),
-                todo="Write, for example, {option2}.",
-                option=("monotone", Option("monotone", "age=1,income=-1")),
+                "`monotone` COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between; got "
+                f"{text!r}. Write, for example, `monotone='age=1,income=-1'`."
             )
         signs[name] = int(sign)
     return signs
@@ -170,9 +166,7 @@ def settings(texts: Iterable[str] | None) -> dict[str, Any]:
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise ParameterError(
-                "{option} NAME=VALUE", got=repr(text), todo="Add the name and =.", option="settings"
-            )
+            raise ParameterError(f"`settings` NAME=VALUE; got {text!r}. Add the name and =.")
         values[name] = _value(value)
     return values
 

@@ -114,7 +114,7 @@ def predict(
     --labels or --probabilities it writes all that the model has, or only scores to a .npy file.
     With --json it prints what was written, and where.
     """
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
     from auctor.saved.predictors import read_predictor
     from auctor.tables.lost import lost_rows
 
@@ -122,12 +122,7 @@ def predict(
     kind = _kind(out)
     check_outputs([out], [model, data, config, reason_texts])
     if as_json and out == "-":
-        raise ParameterError(
-            "{option} FILE with {option2}",
-            got="{option3}",
-            todo="Pass the name of a file.",
-            option=("out", "as_json", Option("out", "-")),
-        )
+        raise ParameterError("`out` FILE with `as_json`; got `out='-'`. Pass the name of a file.")
     predictor = read_predictor(model)
     wanted = _wanted(
         predictor, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
@@ -215,9 +210,8 @@ def _kept(
     taken = [name for name in keep if name in columns]
     if taken:
         raise ParameterError(
-            "columns to keep whose names differ from those of the predictions",
-            got=repr(taken[0]),
-            todo="Rename it in the file.",
+            f"columns to keep whose names differ from those of the predictions; got {taken[0]!r}. "
+            "Rename it in the file."
         )
     return read_text(data, keep, reading)
 
@@ -311,10 +305,8 @@ def _wanted(model: Predictor, kind: str, options: dict[str, bool]) -> tuple[str,
         return ("predictions",)
     if "probabilities" in wanted and not has_probabilities:
         raise ParameterError(
-            "a calibrated model, or one trained on log_loss, to write probabilities",
-            got="a model without probabilities",
-            todo="Train it with {option}.",
-            option=Option("calibrate", "sigmoid"),
+            "a calibrated model, or one trained on log_loss, to write probabilities; got a model "
+            "without probabilities. Train it with `calibrate='sigmoid'`."
         )
     if wanted:
         return wanted
@@ -338,10 +330,7 @@ def _kind(out: str) -> str:
     kind = ENDINGS.get(Path(name.stem).suffix if packed else name.suffix)
     if kind is None or (packed and kind not in DELIMITERS):
         raise ParameterError(
-            f"{{option}} with a name that ends in {', '.join(ENDINGS)}, or -",
-            got=out,
-            todo="Add the ending.",
-            option="out",
+            f"`out` with a name that ends in {', '.join(ENDINGS)}, or -; got {out}. Add the ending."
         )
     if kind == "parquet":
         require("pyarrow", extra="cli")

@@ -110,9 +110,8 @@ def check_order(command: str, model: Path, data: str) -> None:
 
     if is_model(data) and not is_model(str(model)):
         raise ParameterError(
-            "MODEL first, then DATA",
-            got=f"{model} and {data}, which look swapped",
-            todo=f"Write auctor {command} {data} {model}.",
+            f"MODEL first, then DATA; got {model} and {data}, which look swapped. Write auctor "
+            f"{command} {data} {model}."
         )
 
 

@@ -76,30 +76,23 @@ def reason_job(
     count: int | None, baseline: str, texts: Path | None, model: Any, kind: str
 ) -> ReasonJob | None:
     """What was asked of reasons; refuses models that are no sums and files without text."""
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
 
     if count is None:
         if texts is not None:
             raise ParameterError(
-                "{option} N to write their texts",
-                got="{option2} alone",
-                todo="Add {option}.",
-                option=(Option("reasons", bare=True), Option("reason_texts", bare=True)),
+                "`reasons` N to write their texts; got `reason_texts` alone. Add `reasons`."
             )
         return None
     if not hasattr(model, "reasons"):
         raise ParameterError(
-            "a linear or additive model for {option}, whose scores are sums over columns",
-            got="another kind of model",
-            todo="Train one with auctor train.",
-            option=Option("reasons", bare=True),
+            "a linear or additive model for `reasons`, whose scores are sums over columns; got "
+            "another kind of model. Train one with auctor train."
         )
     if kind == "npy":
         raise ParameterError(
-            "a file that can hold text for {option}",
-            got=".npy",
-            todo="Write a .csv, .tsv or .parquet file.",
-            option=Option("reasons", bare=True),
+            "a file that can hold text for `reasons`; got .npy. Write a .csv, .tsv or .parquet "
+            "file."
         )
     return ReasonJob(count, baseline, {} if texts is None else read_texts(texts))
 
@@ -112,8 +105,7 @@ def read_texts(path: Path) -> dict[str, str]:
     wrong = [name for name, text in texts.items() if not isinstance(text, str)]
     if wrong:
         raise ParameterError(
-            "a text for each column",
-            got=f"{wrong[0]} = {texts[wrong[0]]!r} in {path}",
-            todo="Write it in quotes.",
+            f"a text for each column; got {wrong[0]} = {texts[wrong[0]]!r} in {path}. Write it in "
+            "quotes."
         )
     return texts

@@ -173,10 +173,8 @@ def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
 
     if options["metric"] != "auc":
         raise ParameterError(
-            "{option}, the only metric that streams are learned for",
-            got=options["metric"],
-            todo="Use auctor train for other metrics.",
-            option=Option("metric", "auc"),
+            "`metric='auc'`, the only metric that streams are learned for; got "
+            f"{options['metric']}. Use auctor train for other metrics."
         )
     check_choice("missing", options["missing"], MISSING)
     # Any other rule than skip fills missing values before the learner sees them.
@@ -242,9 +240,7 @@ def _classes(text: str | None) -> list[Any] | None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or parts[0] == parts[1]:
-        raise ParameterError(
-            "{option} A,B", got=repr(text), todo="Pass two different labels.", option="classes"
-        )
+        raise ParameterError(f"`classes` A,B; got {text!r}. Pass two different labels.")
     try:
         return [float(part) for part in parts]
     except ValueError:
@@ -260,10 +256,7 @@ def _check_out(out: Path | None) -> None:
         return
     if out.suffix not in (".auctor", ".json", ".npz"):
         raise ParameterError(
-            "{option} with a name that ends in .auctor, .json or .npz",
-            got=out,
-            todo="Add the ending.",
-            option="out",
+            f"`out` with a name that ends in .auctor, .json or .npz; got {out}. Add the ending."
         )
     check_destination(out)
 

@@ -89,10 +89,7 @@ def n_bytes(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", text.lower())
     if match is None:
         raise ParameterError(
-            "{option} as a number and a unit",
-            got=repr(text),
-            todo="Write, for example, 2GB.",
-            option="memory",
+            f"`memory` as a number and a unit; got {text!r}. Write, for example, 2GB."
         )
     return int(float(match[1]) * UNITS[match[2]])
 

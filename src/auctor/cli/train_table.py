@@ -211,14 +211,12 @@ def slice_columns(
     source: str, reading: ReadOptions, slices: tuple[str, ...], report: Path | None
 ) -> dict[str, list[str]]:
     """The columns of ``--slice`` as text; refuses missing columns, and a call without a report."""
-    from auctor.core.errors import Option, ParameterError
+    from auctor.core.errors import ParameterError
 
     if slices and report is None:
         raise ParameterError(
-            "{option} FILE to show the metrics for each value of a column",
-            got="{option2} alone",
-            todo="Add {option}, or drop {option2}.",
-            option=(Option("report", bare=True), Option("slice", bare=True)),
+            "`report` FILE to show the metrics for each value of a column; got `slice` alone. Add "
+            "`report`, or drop `slice`."
         )
     return read_text(source, slices, reading) if slices else {}
 
@@ -267,12 +265,7 @@ def check_two(labels: Array, source: str) -> None:
 
     count = np.unique(labels).size
     if count > 2:
-        raise DataError(
-            "two classes to write a report",
-            got=f"{count} in {source}",
-            todo="Drop {option}.",
-            option="report",
-        )
+        raise DataError(f"two classes to write a report; got {count} in {source}. Drop `report=`.")
 
 
 # --- warnings -----------------------------------------------------------------------------------

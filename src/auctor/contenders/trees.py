@@ -69,9 +69,8 @@ def _dense(matrix: Any) -> FloatArray:
         return np.asarray(matrix)
     if math.prod(matrix.shape) > MOST_ENTRIES:
         raise DataError(
-            f"at most {MOST_ENTRIES:,} entries to grow trees",
-            got=f"{math.prod(matrix.shape):,}",
-            todo="Use fewer columns.",
+            f"at most {MOST_ENTRIES:,} entries to grow trees; got {math.prod(matrix.shape):,}. Use "
+            "fewer columns."
         )
     return dense_array(matrix)
 

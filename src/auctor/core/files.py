@@ -88,9 +88,7 @@ def _temporary_name(path: Path) -> Path:
 
 def _unwritable(path: Path, error: OSError) -> ParameterError:
     advice = "Free some space or pass" if error.errno == errno.ENOSPC else "Pass"
-    return ParameterError(
-        f"to write {path}", got=f"{error.strerror or error}", todo=f"{advice} another path."
-    )
+    return ParameterError(f"to write {path}; got {error.strerror or error}. {advice} another path.")
 
 
 @contextmanager

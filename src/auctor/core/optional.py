@@ -38,7 +38,6 @@ def _broken(module: str, package: str, error: ImportError) -> MissingExtraError:
     """The error for a module that is installed and cannot be imported, with the cause in words."""
     cause = " ".join(str(error).split())
     return MissingExtraError(
-        f"a {module} that can be imported",
-        got=f"one that fails with: {cause}",
-        todo=f"Install versions that fit together: pip install -U {package}",
+        f"a {module} that can be imported; got one that fails with: {cause}. Install versions that "
+        f"fit together: pip install -U {package}"
     )

@@ -195,10 +195,8 @@ def solve_graph(
         check_bounded(S, penalties, solution)
         warn(
             ConvergenceWarning(
-                f"a gap of {solution.tol:.3g}",
-                got=f"{solution.gap:.3g} after {solution.n_iter} iterations{nearly_equal(S)}",
-                todo="Raise {option}, {option2} or {option3}.",
-                option=("max_iter", "tol", "strength"),
+                f"a gap of {solution.tol:.3g}; got {solution.gap:.3g} after {solution.n_iter} "
+                f"iterations{nearly_equal(S)}. Raise `max_iter=`, `tol=` or `strength=`."
             )
         )
     return solution

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from auctor import metrics
 from auctor.core.checks import check_real
-from auctor.core.errors import DataError, Option, ParameterError, speaks_as
+from auctor.core.errors import DataError, ParameterError, speaks_as
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.evaluate import curves
@@ -120,9 +120,8 @@ def build_report(  # noqa: PLR0913 - the parts of a page
     checked_costs = tuple(check_real("costs", cost, low=0.0) for cost in costs)
     if len(checked_costs) != 2:
         raise ParameterError(
-            "two costs, of a false positive and of a false negative",
-            got=len(checked_costs),
-            todo="Pass a pair.",
+            f"two costs, of a false positive and of a false negative; got {len(checked_costs)}. "
+            "Pass a pair."
         )
     if not candidates:
         raise ParameterError("at least one candidate", got="none", todo="Pass the model.")
@@ -248,10 +247,8 @@ def weights(
     w = np.asarray(coef, dtype=np.float64).ravel()
     if names is not None and len(names) != w.size:
         raise DataError(
-            "one feature name per weight",
-            got=f"{len(names)} and {w.size}",
-            todo="Leave {option} out if the names are not known.",
-            option=Option("feature_names", bare=True),
+            f"one feature name per weight; got {len(names)} and {w.size}. Leave `feature_names` "
+            "out if the names are not known."
         )
     used = np.flatnonzero(w)
     size = np.abs(w if deviations is None else w * deviations)[used]

@@ -278,9 +278,8 @@ def _check_rows(hits: Array, rules: Rules) -> None:
     least = max(rules.folds, 2) * 2
     if smallest < least:
         raise DataError(
-            f"at least {least} rows of each class for {rules.folds} folds",
-            got=smallest,
-            todo="Use fewer folds, or more rows.",
+            f"at least {least} rows of each class for {rules.folds} folds; got {smallest}. Use "
+            "fewer folds, or more rows."
         )
 
 

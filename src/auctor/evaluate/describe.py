@@ -107,9 +107,7 @@ def reported_metric(
     name = model.metric if isinstance(model.metric, str) else UNNAMED[metric.name]
     if metric.per is not None and groups is None:
         raise DataError(
-            f"the groups of the rows for {name}",
-            got="none",
-            todo="Pass them, or use auctor report.",
+            f"the groups of the rows for {name}; got none. Pass them, or use auctor report."
         )
     shift = float(model.positive_scores(model.threshold)[0]) if metric.by_level else 0.0
     if weight is None and metric.per is None:

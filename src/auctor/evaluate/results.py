@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import DataWarning, Option, speaks
+from auctor.core.errors import DataWarning, speaks
 from auctor.core.types import Array
 from auctor.data.coerce import in_shards
 from auctor.data.preparation import Scaling
@@ -101,9 +101,8 @@ class TrainingRun:
         if not parts.held_out:
             self.warned.append(
                 DataWarning(
-                    does="measures on the training rows: no rows were held out",
-                    todo="Set {option} above 0.",
-                    option=Option("share", bare=True),
+                    does="measures on the training rows: no rows were held out. Set `share` above "
+                    "0."
                 )
             )
         scored = self.scored

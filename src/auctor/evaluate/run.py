@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import AuctorError, Option, ParameterError, speaks_as
+from auctor.core.errors import AuctorError, ParameterError, speaks_as
 from auctor.core.result import Status
 from auctor.core.types import Array, FloatArray, Target
 from auctor.core.watching import watch
@@ -173,10 +173,8 @@ def class_weights(weights: Any, classes: Array) -> Any:
     unknown = [name for name in weights if name not in by_text]
     if unknown:
         raise ParameterError(
-            f"class weights of the labels {', '.join(by_text)}",
-            got=unknown[0],
-            todo="Correct {option}.",
-            option=Option("class_weight", bare=True),
+            f"class weights of the labels {', '.join(by_text)}; got {unknown[0]}. Correct "
+            "`class_weight`."
         )
     return {by_text[name]: weight for name, weight in weights.items()}
 

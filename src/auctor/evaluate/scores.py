@@ -117,9 +117,8 @@ def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> S
         schema = Schema.from_json(dict(described))
         if schema.n_features != width:
             raise DataError(
-                f"a schema of the {width} columns of the model",
-                got=f"one of {schema.n_features}",
-                todo="Save the model again.",
+                f"a schema of the {width} columns of the model; got one of {schema.n_features}. "
+                "Save the model again."
             )
         return schema
     columns = () if names is None else tuple(Column(str(name), "number") for name in names)

@@ -309,9 +309,8 @@ def positive_rows(labels: Array | None, positive: Any = None) -> tuple[Array, st
     classes = np.unique(labels) if labels is not None else np.empty(0)
     if labels is None or classes.size != 2:
         raise DataError(
-            "labels of two classes",
-            got=classes.size,
-            todo="Keep the rows of two classes, or merge the others into one.",
+            f"labels of two classes; got {classes.size}. Keep the rows of two classes, or merge "
+            "the others into one."
         )
     codes = np.searchsorted(classes, labels)
     code = positive_code(classes, codes, pos_label=positive)

@@ -150,9 +150,8 @@ class Embedding:
         start = load.first - other.first
         if start < 0 or start + load.n_days > other.n_days:
             raise DataError(
-                "`exogenous` on every day of the series; got "
-                f"{other.dates(np.array(0))} to {other.dates(np.array(other.n_days - 1))}. Pass "
-                "the missing days."
+                f"`exogenous` on every day of the series; got {other.dates(np.array(0))} to "
+                f"{other.dates(np.array(other.n_days - 1))}. Pass the missing days."
             )
         return load, other.part(start, other.n_days)
 

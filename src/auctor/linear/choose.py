@@ -27,7 +27,7 @@ from auctor.additive.model import CURVES, PAIRS
 from auctor.additive.parameters import AdditiveParameters, check_additive
 from auctor.additive.setup import folds_of, in_time
 from auctor.additive.train import CurveFolds, explore_additive
-from auctor.core.errors import ConvergenceWarning, Option
+from auctor.core.errors import ConvergenceWarning
 from auctor.core.protocols import Coupling
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.matrices import is_dense
@@ -118,9 +118,7 @@ def _choose(params: AutoParameters, rows: Rows, schema: Schema, options: FitOpti
         curves.warned.append(
             ConvergenceWarning(
                 does="ran out of time before every kind of model was compared, and takes the best "
-                "so far",
-                todo="Increase {option}.",
-                option=Option("max_seconds", bare=True),
+                "so far. Increase `max_seconds`."
             )
         )
     if math.isfinite(seconds):

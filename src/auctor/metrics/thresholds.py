@@ -60,9 +60,8 @@ def _at_precision(s: Sweep, least: float) -> FloatArray:
         # loss.
         return np.where(met, -s.tp, s.positives)
     warning = DataWarning(
-        f"a threshold with precision {least:g}",
-        got=f"at most {precision.max():.4g} on these rows, and takes that",
-        todo="Pass a lower value.",
+        f"a threshold with precision {least:g}; got at most {precision.max():.4g} on these rows, "
+        "and takes that. Pass a lower value."
     )
     warn(warning)
     return -precision

@@ -152,9 +152,8 @@ def curve_pictures(
     scores = model_of(model).coef.shape[0]
     if scores > 1:
         raise DataError(
-            "a model of one score",
-            got=f"{scores}, one per class",
-            todo="Draw column_curves(model, score=k) for class number k.",
+            f"a model of one score; got {scores}, one per class. Draw column_curves(model, "
+            "score=k) for class number k."
         )
     schema = getattr(model, "schema_", None)
     if schema is not None:  # of a table, whose rows and names are encoded

@@ -302,9 +302,8 @@ def _check_members(archive: Any, names: Sequence[str], source: Source) -> None:
     for name in names:
         if name not in archive:
             raise DataError(
-                f"the array {name}",
-                got=f"{listed(archive.files) or 'none'} in {source.name}",
-                todo="Store X and y, or y with the arrays that scipy.sparse.save_npz writes.",
+                f"the array {name}; got {listed(archive.files) or 'none'} in {source.name}. Store "
+                "X and y, or y with the arrays that scipy.sparse.save_npz writes."
             )
     size = sum(info.file_size for info in archive.zip.infolist())
     todo = "Save the rows as NPY or as shards, which are read in parts."

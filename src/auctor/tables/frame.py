@@ -161,9 +161,8 @@ def labels_of(table: Any, name: str) -> Array:
     names = _names(table) or []
     if name not in names:
         raise DataError(
-            f"a label column named {name!r}",
-            got=f"{listed(names) or 'an array'}",
-            todo=f"{meant(name, names)}Pass the name of a column, or one label for each row.",
+            f"a label column named {name!r}; got {listed(names) or 'an array'}. "
+            f"{meant(name, names)}Pass the name of a column, or one label for each row."
         )
     if names.count(name) > 1:
         check_names("the table", names)

@@ -233,9 +233,8 @@ def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
         distinct, place = np.unique(labels, return_inverse=True)
     except TypeError as error:  # None or text among numbers
         raise DataError(
-            "labels of one kind, none of them missing",
-            got=error,
-            todo="Drop the rows without a label, or write the labels as text.",
+            f"labels of one kind, none of them missing; got {error}. Drop the rows without a "
+            "label, or write the labels as text."
         ) from error
     for label in distinct.tolist():
         codes.setdefault(label, len(codes))

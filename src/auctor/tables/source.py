@@ -92,9 +92,8 @@ class Source:
         except OSError as error:
             copy.close()
             raise DataError(
-                f"to write a temporary copy of {self.name}",
-                got=f"{error.strerror or error}",
-                todo="Free some space, or pass a file.",
+                f"to write a temporary copy of {self.name}; got {error.strerror or error}. Free "
+                "some space, or pass a file."
             ) from error
         self.close()
         copy.seek(0)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.codec import conforms
-from auctor.core.errors import DataError, Option, ParameterError, speaks, speaks_as
+from auctor.core.errors import DataError, ParameterError, speaks, speaks_as
 from auctor.core.files import write_text
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
@@ -140,10 +140,9 @@ class DfoTr:
         """Raise if this search is of another space."""
         if self.state.dims != dims or self.space not in (None, space):
             raise DataError(
-                f"an engine of {dims} free variables ({space}) to continue with",
-                got=f"one of {self.state.dims} ({self.space or 'without a name'})",
-                todo="Pass the {option} of the same space.",
-                option=Option("engine", bare=True),
+                f"an engine of {dims} free variables ({space}) to continue with; got one of "
+                f"{self.state.dims} ({self.space or 'without a name'}). Pass the `engine` of the "
+                "same space."
             )
 
     # --- asking and telling -------------------------------------------------------------------
@@ -267,9 +266,8 @@ class DfoTr:
             engine._trust_region = engine._make(state)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise DataError(
-                "the history of a search",
-                got=f"one that is damaged ({error})"[:160],
-                todo="Pass the result of to_json.",
+                f"the history of a search; got {f'one that is damaged ({error})'[:160]}. Pass the "
+                "result of to_json."
             ) from error
         return engine
 

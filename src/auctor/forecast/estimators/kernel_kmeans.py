@@ -132,8 +132,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if stopped:
             warn(
                 ConvergenceWarning(
-                    does=f"stopped after {self.max_iter} iterations.",
-                    todo="Increase `max_iter` or `tol`.",
+                    does=f"stopped after {self.max_iter} iterations. Increase `max_iter` or `tol`."
                 )
             )
         self.objective_ = best

@@ -32,15 +32,12 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except ValueError as error:
         raise DataError(
-            "the columns of fit",
-            got=f"others: {_one_line(error)}",
-            todo="Pass the columns used in fit.",
+            f"the columns of fit; got others: {_one_line(error)}. Pass the columns used in fit."
         ) from error
     except TypeError as error:
         raise DataTypeError(
-            "names of columns that are all text",
-            got=f"others: {_one_line(error)}",
-            todo="Rename the columns.",
+            f"names of columns that are all text; got others: {_one_line(error)}. Rename the "
+            "columns."
         ) from error
 
 

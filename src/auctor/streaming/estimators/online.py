@@ -266,9 +266,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_one_row(self) -> None:
         warning = DataWarning(
-            "rows of similar norm",
-            got="one row with a larger norm than all others together",
-            todo="From now on steps are too short to learn: drop that row, or scale the columns.",
+            "rows of similar norm; got one row with a larger norm than all others together. From "
+            "now on steps are too short to learn: drop that row, or scale the columns."
         )
         warn(warning)
 
@@ -331,9 +330,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(reader, X, reset=True, skip_check_array=True)
         except TypeError as error:
             raise DataTypeError(
-                "names of columns that are all text",
-                got=f"others: {' '.join(str(error).split()).rstrip('.')}",
-                todo="Rename the columns.",
+                "names of columns that are all text; got others: "
+                f"{' '.join(str(error).split()).rstrip('.')}. Rename the columns."
             ) from error
         return getattr(reader, "feature_names_in_", None)
 
@@ -374,10 +372,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         lacks = "does not have valid" if known else "has"
         return DataWarning(
-            f"columns {'with' if known else 'without'} names, as in the first call",
-            got=f"X {lacks} feature names, but {type(self).__name__} was fitted "
-            f"{'with' if known else 'without'} feature names",
-            todo="Pass the same kind of table in every call.",
+            f"columns {'with' if known else 'without'} names, as in the first call; got X {lacks} "
+            f"feature names, but {type(self).__name__} was fitted {'with' if known else 'without'} "
+            "feature names. Pass the same kind of table in every call."
         )
 
     def _fit_columns(self, d: int, names: Sequence[str] | None) -> None:
