@@ -194,9 +194,7 @@ def _export(source: str, out: Path, dtype: str, table: str, how: dict[str, Any])
     from auctor.tables.schema import Schema
 
     if out.suffix not in (".onnx", ".sql"):
-        raise ParameterError(
-            "a name ending in .onnx or .sql to convert a model", got=out, todo="Add the ending."
-        )
+        raise ParameterError(f"a name ending in .onnx or .sql; got {out}. Add the ending.")
     saved = read_saved(source)
     model = saved.model
     summary = {

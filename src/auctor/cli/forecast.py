@@ -134,9 +134,7 @@ def _read(
             words = [word.replace(options.decimal, ".") or "nan" for word in columns[name]]
             return np.array(words, np.float64)
         except ValueError as error:
-            raise DataError(
-                f"numbers in column {name!r}; got text. Name another column with `load=`."
-            ) from error
+            raise DataError(f"numbers in {name!r}; got text. Pass another `load=`.") from error
 
     values, stamps = numbers(load), np.array(columns[time])
     known = np.flatnonzero(np.isfinite(values))

@@ -210,8 +210,7 @@ def _kept(
     taken = [name for name in keep if name in columns]
     if taken:
         raise ParameterError(
-            f"columns to keep whose names differ from those of the predictions; got {taken[0]!r}. "
-            "Rename it in the file."
+            f"columns to keep with other names than the predictions; got {taken[0]!r}. Rename it."
         )
     return read_text(data, keep, reading)
 
@@ -231,9 +230,7 @@ def _top(
     days = None if groups is None else np.array(groups)
     largest = scores.size if days is None else int(np.unique(days, return_counts=True)[1].max())
     if k > largest:
-        raise DataError(
-            f"a `top` of at most {largest}, the rows to choose from; got {k}. Pass less."
-        )
+        raise DataError(f"a `top` of at most the {largest} rows there are; got {k}. Pass less.")
     top = top_rows(scores, k, groups=days)
     return {"top": [str(int(one)) for one in top.tolist()]}
 
@@ -329,9 +326,7 @@ def _kind(out: str) -> str:
     packed = name.suffix in COMPRESSED
     kind = ENDINGS.get(Path(name.stem).suffix if packed else name.suffix)
     if kind is None or (packed and kind not in DELIMITERS):
-        raise ParameterError(
-            f"`out` with a name that ends in {', '.join(ENDINGS)}, or -; got {out}. Add the ending."
-        )
+        raise ParameterError(f"`out` ending in {', '.join(ENDINGS)}, or -; got {out}. Add it.")
     if kind == "parquet":
         require("pyarrow", extra="cli")
     check_destination(Path(out))

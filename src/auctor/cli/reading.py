@@ -110,8 +110,7 @@ def check_order(command: str, model: Path, data: str) -> None:
 
     if is_model(data) and not is_model(str(model)):
         raise ParameterError(
-            f"MODEL first, then DATA; got {model} and {data}, which look swapped. Write auctor "
-            f"{command} {data} {model}."
+            f"MODEL first, then DATA; got them swapped. Write auctor {command} {data} {model}."
         )
 
 

@@ -80,9 +80,7 @@ def reason_job(
 
     if count is None:
         if texts is not None:
-            raise ParameterError(
-                "`reasons` N to write their texts; got `reason_texts` alone. Add `reasons`."
-            )
+            raise ParameterError("`reasons` N; got `reason_texts` alone. Add `reasons`.")
         return None
     if not hasattr(model, "reasons"):
         raise ParameterError(
@@ -91,8 +89,7 @@ def reason_job(
         )
     if kind == "npy":
         raise ParameterError(
-            "a file that can hold text for `reasons`; got .npy. Write a .csv, .tsv or .parquet "
-            "file."
+            "a file that can hold text for `reasons`; got .npy. Write .csv, .tsv or .parquet."
         )
     return ReasonJob(count, baseline, {} if texts is None else read_texts(texts))
 
@@ -105,7 +102,6 @@ def read_texts(path: Path) -> dict[str, str]:
     wrong = [name for name, text in texts.items() if not isinstance(text, str)]
     if wrong:
         raise ParameterError(
-            f"a text for each column; got {wrong[0]} = {texts[wrong[0]]!r} in {path}. Write it in "
-            "quotes."
+            f"a text for each column; got {wrong[0]} = {texts[wrong[0]]!r} in {path}. Quote it."
         )
     return texts

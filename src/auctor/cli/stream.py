@@ -255,9 +255,7 @@ def _check_out(out: Path | None) -> None:
     if out is None:
         return
     if out.suffix not in (".auctor", ".json", ".npz"):
-        raise ParameterError(
-            f"`out` with a name that ends in .auctor, .json or .npz; got {out}. Add the ending."
-        )
+        raise ParameterError(f"`out` ending in .auctor, .json or .npz; got {out}. Add the ending.")
     check_destination(out)
 
 

@@ -111,8 +111,7 @@ def broken(path: AnyPath, what: str) -> DataError:
     """The error for a damaged file; ``what`` says what was found in it."""
     what = " ".join(what.split())[:300]
     return DataError(
-        f"a whole file that auctor wrote; got {what} in {path}. Write the file again, or pass "
-        "another one."
+        f"a whole file that auctor wrote; got {what} in {path}. Write it again, or pass another."
     )
 
 

@@ -144,8 +144,7 @@ def check_matrix(name: str, value: object, *, columns: int, rows: int | None = N
     if array.ndim != 2 or array.shape != (array.shape[0] if rows is None else rows, columns):
         wanted = f"({'rows' if rows is None else rows}, {columns})"
         raise DataError(
-            f"`{name}` of shape {wanted}; got shape {array.shape}. Pass {columns} numbers in every "
-            "row."
+            f"`{name}` of shape {wanted}; got shape {array.shape}. Pass {columns} numbers a row."
         )
     _check_finite(name, array)
     return array

@@ -144,8 +144,7 @@ class Codec:
             good = False
         if not good:
             raise ParameterError(
-                f"{where} to be numbers or text; got {_short(array)}. Convert it to numbers or "
-                "text first."
+                f"{where} to be numbers or text; got {_short(array)}. Convert it first."
             )
         contiguous = array.flags.c_contiguous
         if contiguous and array.dtype == np.float64 and LEAST_SPARSE <= array.size <= MOST_SPARSE:

@@ -44,15 +44,11 @@ def check_destination(path: AnyPath) -> Path:
             f"a file name that the system accepts; got {str(path)[:80]!r}. Pass another path."
         ) from error
     if not folder.is_dir():
-        raise ParameterError(
-            f"an existing folder to write to; got {folder}. Create it or pass another path."
-        )
+        raise ParameterError(f"an existing folder; got {folder}. Create it or pass another.")
     if path.is_dir():
         raise ParameterError(f"a file to write to; got the folder {path}. Add a file name.")
     if path.exists() and not path.is_file():
-        raise ParameterError(
-            f"a regular file to write to; got {path}, a device or a pipe. Pass another path."
-        )
+        raise ParameterError(f"a regular file; got {path}, a device or a pipe. Pass another.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ParameterError(f"a folder it may write to; got {folder}. Pass another path.")
     # The permissions may say yes and the file system no: try.

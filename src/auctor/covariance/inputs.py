@@ -46,8 +46,7 @@ def check_covariance(S: Any) -> FloatArray:
     if bad.size:
         kind = "a constant column" if matrix[bad[0], bad[0]] == 0.0 else "a negative variance"
         raise DataError(
-            f"a positive variance of every column; got {kind}, number {bad[0]}. Drop constant "
-            "columns first."
+            f"a positive variance of every column; got {kind}, number {bad[0]}. Drop constant ones."
         )
     return matrix
 
@@ -99,13 +98,11 @@ def penalty_factors(weights: Any, size: int, penalise_diagonal: bool) -> Penalti
         ) from error
     if matrix.shape != (size, size):
         raise DataError(
-            f"weights of shape ({size}, {size}); got shape {matrix.shape}. Pass a weight for every "
-            "pair of columns."
+            f"weights of shape ({size}, {size}); got shape {matrix.shape}. Pass one for every pair."
         )
     if np.isnan(matrix).any() or (matrix < 0.0).any():
         raise DataError(
-            "`weights` >= 0; got NaN or negative numbers. Replace them; 0 leaves a pair free, and "
-            "infinity forbids it."
+            "`weights` >= 0; got NaN or negative ones. Use 0 to free a pair, infinity to forbid it."
         )
     # Weights must be exactly symmetric: name the first pair that is not.
     uneven = np.argwhere(matrix != matrix.T)
@@ -119,8 +116,7 @@ def penalty_factors(weights: Any, size: int, penalise_diagonal: bool) -> Penalti
         )
     if np.isinf(matrix.diagonal()).any():
         raise DataError(
-            "finite weights on the diagonal, which is always positive; got infinity. Set the "
-            "diagonal to 0."
+            "finite weights on the diagonal, which is always positive; got infinity. Set it to 0."
         )
     diagonal = matrix.diagonal().copy() if penalise_diagonal else np.zeros(size)
     return Penalties(matrix, diagonal)

@@ -124,8 +124,7 @@ def feature_names(X: Any) -> list[str] | None:
     )
     if twice:
         raise DataError(
-            f"distinct column names; got {', '.join(twice[:5])} more than once. Rename or drop the "
-            "repeated columns."
+            f"distinct column names; got {', '.join(twice[:5])} more than once. Rename them."
         )
     return listed
 
@@ -140,15 +139,11 @@ def check_weight(weight: Any, n: int, *, zeros: bool = False) -> FloatArray:
         raise DataError("`sample_weight` to be real; got complex numbers. Pass their real part.")
     checked = check_vector("sample_weight", weight, size=n)
     if (checked < 0).any():
-        raise DataError(
-            f"`sample_weight` >= 0; got {checked.min():g}. Remove or clip such weights."
-        )
+        raise DataError(f"`sample_weight` >= 0; got {checked.min():g}. Drop or clip them.")
     if not checked.any():
         if zeros:
             return checked
-        raise DataError(
-            "some positive sample_weight; got zeros only. Pass weights that are not all zero."
-        )
+        raise DataError("some positive sample_weight; got zeros only. Pass other weights.")
     with np.errstate(over="ignore"):
         total = float(checked.sum())
     if not 1.0 / LARGEST <= total <= LARGEST:
@@ -171,9 +166,7 @@ def refuse_masked(values: Any, name: str) -> None:
 def refuse_lazy(X: Any) -> None:
     """Raise `DataTypeError` for a lazy table, whose rows are not computed yet."""
     if hasattr(type(X), "collect"):
-        raise DataTypeError(
-            f"a table in memory; got a lazy {type(X).__name__}. Call .collect() first."
-        )
+        raise DataTypeError(f"a table in memory; got a lazy {type(X).__name__}. Call .collect().")
 
 
 def _as_sparse(X: Any) -> Any:
@@ -207,15 +200,14 @@ def _as_array(X: Any) -> Array:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            "X with rows of equal length", got=str(error), todo="Pad or drop the short rows."
+            f"X with rows of equal length; got {error!s}. Pad or drop the short rows."
         ) from error
     if np.iscomplexobj(array):
         raise DataError("real numbers; got Complex data not supported. Pass the real part.")
     # Text, dates and records convert to float silently: an error instead.
     if array.dtype.kind in NOT_NUMBERS:
         raise DataError(
-            f"numeric columns; got values of type {array.dtype}. Convert text and dates to numbers "
-            "first."
+            f"numeric columns; got values of type {array.dtype}. Convert text and dates first."
         )
     if array.dtype not in (np.float32, np.float64):
         try:
@@ -306,10 +298,6 @@ def _check_finite(values: Array) -> None:
         raise DataError("finite values in X; got NaN. Input X contains NaN: impute or drop them.")
     extreme = max(-low, high)
     if np.isinf(extreme):
-        raise DataError(
-            "finite values in X; got infinity. Input X contains infinity: replace such entries."
-        )
+        raise DataError("finite values in X; got infinity. Input X contains infinity: replace it.")
     if extreme > LARGEST:
-        raise DataError(
-            f"entries of X below {LARGEST:g} in size; got {extreme:g}. Rescale that column."
-        )
+        raise DataError(f"entries of X below {LARGEST:g} in size; got {extreme:g}. Rescale it.")

@@ -134,6 +134,5 @@ def _physical_memory() -> int:
 def lost(shard: FileOfBytes, what: str) -> DataLost:
     """The error for a file that was complete when it was opened and cannot be read now."""
     return DataLost(
-        f"to read {shard.path.name} in every pass; got {what}. Bring the file back, or convert the "
-        "table again."
+        f"to read {shard.path.name} in every pass; got {what}. Bring it back, or convert again."
     )

@@ -255,8 +255,7 @@ def check_facts(facts: list[ShardFacts]) -> list[ShardFacts]:
     widths = {one.n_columns for one in facts}
     if len(widths) > 1:
         raise DataError(
-            f"one number of columns in all shards; got {sorted(widths)}. Give every part of the "
-            "table the same columns."
+            f"one number of columns in all shards; got {sorted(widths)}. Give all the same columns."
         )
     return facts
 

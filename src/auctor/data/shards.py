@@ -215,8 +215,7 @@ class ShardFolder:
         if positive is not None:
             if positive not in self.labels:
                 raise DataError(
-                    f"one of the labels {self.labels}; got {positive!r}. Pass `positive=` exactly "
-                    "as in the table."
+                    f"one of the labels {self.labels}; got {positive!r}. Correct `positive`."
                 )
             return self.labels.index(positive)
         for usual in (1, True, "1", "true", "yes"):
@@ -256,10 +255,7 @@ def _read_manifest(folder: Path) -> Any:
     path = folder / MANIFEST
     if not path.is_file():
         if not folder.is_dir() or not next(folder.glob(f"*{ENDING}"), None):
-            raise DataError(
-                f"a folder with shards; got {folder}. Make one with auctor convert table.parquet "
-                "folder.shards."
-            )
+            raise DataError(f"a folder with shards; got {folder}. Make one with auctor convert.")
         _refuse("no manifest, as before version 2 or in an unfinished folder", path)
     try:
         if path.stat().st_size > LARGEST_MANIFEST:
@@ -339,9 +335,7 @@ def is_label(value: Any) -> bool:
 
 def _broken(what: str, path: Path) -> DataError:
     """The error for a folder that is not as it was written."""
-    return DataError(
-        f"complete shards; got {what}: {path.name}. Run auctor convert on the table again."
-    )
+    return DataError(f"complete shards; got {what}: {path.name}. Run auctor convert again.")
 
 
 def _refuse(what: str, path: Path) -> NoReturn:

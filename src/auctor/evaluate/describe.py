@@ -106,9 +106,7 @@ def reported_metric(
     metric = resolve_metric(model.metric, "auto")
     name = model.metric if isinstance(model.metric, str) else UNNAMED[metric.name]
     if metric.per is not None and groups is None:
-        raise DataError(
-            f"the groups of the rows for {name}; got none. Pass them, or use auctor report."
-        )
+        raise DataError(f"groups of rows for {name}; got none. Pass them, or use auctor report.")
     shift = float(model.positive_scores(model.threshold)[0]) if metric.by_level else 0.0
     if weight is None and metric.per is None:
         return ReportedMetric(name, metric.measure, falling_base(name), shift, model.kind)

@@ -111,8 +111,7 @@ def check_listed(schema: Schema) -> None:
     texts = [column.name for column in schema.columns if column.words]
     if texts:
         raise ParameterError(
-            f"columns of numbers and categories; got the words of {texts[0]!r}. Fit without "
-            "`as_words`."
+            f"columns of numbers and categories; got words of {texts[0]!r}. Fit without `as_words`."
         )
     hashed = [column.name for column in schema.columns if column.buckets]
     if hashed:

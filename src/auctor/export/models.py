@@ -123,8 +123,7 @@ def _add_regressor(graph: Graph, model: RegressionModel) -> None:
     link = LINKS.get(type(loss).response)
     if link is None:
         raise ParameterError(
-            f"a loss of auctor, whose link function it knows; got {type(loss).__name__}. Use a "
-            "loss of auctor."
+            f"a loss of auctor, whose link function it knows; got {type(loss).__name__}. Use one."
         )
     graph.add(link, _scores(graph, model, squeezed=True), name="prediction")
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])

@@ -167,8 +167,7 @@ class ClassScores:
         """The labels, if there is one for each of n rows."""
         if y.shape != (n,):
             raise DataError(
-                f"one label for each of the {n} rows; got shape {y.shape}. Pass X and y of equal "
-                "length."
+                f"a label for each of {n} rows; got shape {y.shape}. Pass X and y of equal length."
             )
         return y
 

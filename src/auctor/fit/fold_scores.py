@@ -143,10 +143,7 @@ class FoldScorer:
             return min(count, smallest)
         several = np.unique(rows.whole).size
         if several < 2:
-            raise DataError(
-                f"at least two groups to cross-validate; got {several}. Drop groups, or choose the "
-                "`strength` yourself."
-            )
+            raise DataError(f"at least two groups to cross-validate; got {several}. Drop groups.")
         return min(count, smallest, several)
 
     # --- one fold -----------------------------------------------------------------------------

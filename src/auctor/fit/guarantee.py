@@ -74,8 +74,7 @@ def _parts(params: ClassifierParameters, rows: Rows) -> Split:
     if rows.classes.size > 2 or in_shards(rows.matrix):
         got = "data in shards" if rows.classes.size == 2 else f"{rows.classes.size} classes"
         raise DataError(
-            f"two classes and rows in memory for a threshold with a confidence; got {got}. Drop "
-            "the confidence."
+            f"two classes and rows in memory for a confidence; got {got}. Drop the confidence."
         )
     count = params.threshold_cv or FOLDS
     kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)

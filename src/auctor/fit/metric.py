@@ -315,8 +315,7 @@ def resolve_metric(metric: object, surrogate: str) -> Goal:
         loss = as_loss("metric", metric)
         if surrogate != "auto":
             raise ParameterError(
-                f"`surrogate='auto'` when `metric` is a loss object; got {surrogate!r}. Drop one "
-                "of the two."
+                f"`surrogate='auto'` when `metric` is a loss object; got {surrogate!r}. Drop one."
             )
         name = "auc" if loss.shift_invariant else "error"
         like = METRICS[name]

@@ -143,8 +143,8 @@ class Goal(NamedTuple):
             return by_group(self.measure, hits, scores, groups, weight=weight)
         if groups is None:
             raise DataError(
-                f"the group of each row for k per {self.per!r}; got none. Pass `groups=`, or a "
-                "table with that column."
+                f"the group of each row for k per {self.per!r}; got none. Pass `groups=`, or that "
+                "column."
             )
         return self.measure(hits, scores, weight, groups=groups)
 

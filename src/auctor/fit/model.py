@@ -73,9 +73,7 @@ class LinearBase:
         """The matrix of X; raises unless its columns are those of the fit."""
         matrix = as_matrix(X)
         if matrix.shape[1] != self.n_features:
-            raise DataError(
-                f"{self.n_features} columns; got {matrix.shape[1]}. Pass the columns used in fit."
-            )
+            raise DataError(f"{self.n_features} columns; got {matrix.shape[1]}. Pass those of fit.")
         names = feature_names(X)
         if names is not None and self.feature_names not in (None, tuple(names)):
             raise DataError(

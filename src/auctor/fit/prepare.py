@@ -204,8 +204,7 @@ def check_whole(labels: Array, source: str) -> None:
     wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
     if wrong.size:
         raise DataError(
-            f"whole numbers or text as labels; got {wrong[0]:g} in {source}. Check that `label` "
-            "names the right column."
+            f"whole numbers or text as labels; got {wrong[0]:g} in {source}. Check `label`."
         )
 
 
@@ -273,8 +272,7 @@ def _unknown(classes: Array, known: Array) -> DataError:
             "Write the labels as in training."
         )
     return DataError(
-        f"labels that the model knows ({_listed(classes)}); got {_listed(known)}. Drop those rows, "
-        "or train with them."
+        f"labels that the model knows ({_listed(classes)}); got {_listed(known)}. Drop those rows."
     )
 
 
@@ -379,8 +377,7 @@ def hold_out(
         rows = np.flatnonzero(codes == position)
         if rows.size < 2:
             raise DataError(
-                f"two rows of every class to hold some out; got one of {name!r}. Drop that class, "
-                "or set `share=0`."
+                f"two rows of every class to hold some out; got one of {name!r}. Set `share=0`."
             )
         count = min(max(1, round(share * rows.size)), rows.size - 1)
         held[rng.choice(rows, size=count, replace=False)] = True

@@ -32,8 +32,7 @@ def with_prior(
         return result
     if model.calibrators is None:
         raise ParameterError(
-            f"probabilities for `prior={params.prior}`; got a model without. Set "
-            "`calibrate='sigmoid'`, or drop `prior`."
+            "probabilities for `prior`; got a model without. Set `calibrate='sigmoid'`, or drop it."
         )
     calibrated = params.calibrate is not None
     weight = rows.weight if calibrated else row_weight(params.class_weight, rows)

@@ -48,8 +48,7 @@ def resolve_penalty(penalty: object, strength: float, l1_ratio: float | None) ->
     """The penalty of a name and a strength; a penalty object has its own strength."""
     if l1_ratio is not None and penalty != "elastic_net":
         raise ParameterError(
-            f"`penalty='elastic_net'` to use `l1_ratio`; got {penalty!r}. Set "
-            "`penalty='elastic_net'` or drop `l1_ratio`."
+            f"`penalty='elastic_net'` to use `l1_ratio`; got {penalty!r}. Drop `l1_ratio`."
         )
     if penalty is None:
         penalty = "none"
@@ -57,8 +56,7 @@ def resolve_penalty(penalty: object, strength: float, l1_ratio: float | None) ->
         return PENALTIES[known("penalty", penalty, PENALTIES)](strength, l1_ratio)
     if isinstance(penalty, type) or not hasattr(penalty, "prox"):
         raise ParameterError(
-            f"`penalty` to be a name or a penalty object; got {penalty!r}. Names: "
-            f"{', '.join(PENALTIES)}."
+            f"`penalty` as a name or an object; got {penalty!r}. Names: {', '.join(PENALTIES)}."
         )
     return cast(Penalty, penalty)
 

@@ -160,8 +160,7 @@ def known_labels(labels: Array, classes: Array) -> Array:
     unknown = labels[~np.isin(labels, classes)]
     if unknown.size:
         raise DataError(
-            f"labels among {classes.tolist()} to score; got {unknown[0]!r}. Drop those rows, or "
-            "fit with them."
+            f"labels among {classes.tolist()}; got {unknown[0]!r}. Drop them, or fit with them."
         )
     return labels
 
@@ -171,8 +170,8 @@ def read_groups(groups: Any, goal: Goal, n: int, *, for_folds: bool = False) -> 
     if groups is None:
         if goal.per is not None:
             raise DataError(
-                f"the group of each row for k per {goal.per!r}; got none. Pass `groups=`, or a "
-                "table with that column."
+                f"the group of each row for k per {goal.per!r}; got none. Pass `groups=`, or that "
+                "column."
             )
         return None
     codes = group_codes(groups, n)
@@ -189,8 +188,7 @@ def read_groups(groups: Any, goal: Goal, n: int, *, for_folds: bool = False) -> 
         goal.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
     except DataError as error:
         raise IncompatibleError(
-            f"a loss on pairs to use groups; got {type(goal.loss).__name__}. Use `metric='auc'`, "
-            "or drop `groups`."
+            f"a loss on pairs to use groups; got {type(goal.loss).__name__}. Use `metric='auc'`."
         ) from error
     return codes
 
@@ -270,8 +268,7 @@ def _class_factors(class_weight: Any, classes: Array, size: FloatArray) -> Float
     unknown = [name for name in class_weight if name not in labels]
     if unknown:
         raise ParameterError(
-            f"`class_weight` of the classes {labels}; got {unknown[0]!r}. Use the labels of y as "
-            "keys."
+            f"`class_weight` of the classes {labels}; got {unknown[0]!r}. Use labels of y as keys."
         )
     factor = np.array([class_weight.get(label, 1.0) for label in labels])
     if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
@@ -309,8 +306,7 @@ def positive_rows(labels: Array | None, positive: Any = None) -> tuple[Array, st
     classes = np.unique(labels) if labels is not None else np.empty(0)
     if labels is None or classes.size != 2:
         raise DataError(
-            f"labels of two classes; got {classes.size}. Keep the rows of two classes, or merge "
-            "the others into one."
+            f"labels of two classes; got {classes.size}. Keep two, or merge the others into one."
         )
     codes = np.searchsorted(classes, labels)
     code = positive_code(classes, codes, pos_label=positive)

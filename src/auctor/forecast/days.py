@@ -171,8 +171,7 @@ def _minutes(stamps: Array, what: str) -> IntArray:
         if isinstance(error, DataError):
             raise
         raise DataTypeError(
-            f"{what} with dates and times as stamps; got {stamps.dtype}. Convert them, for example "
-            "with pandas.to_datetime."
+            f"{what} with dates and times as stamps; got {stamps.dtype}. Use pandas.to_datetime."
         ) from error
     if stamps.size < 2 or np.isnat(stamps).any():
         got = "a missing stamp" if stamps.size >= 2 else f"{stamps.size}"
@@ -193,8 +192,7 @@ def _step(minutes: IntArray, what: str) -> int:
     if DAY % step or step == DAY or off.any():
         late = minutes[off][0].astype("datetime64[m]") if off.any() else f"steps of {step} minutes"
         raise DataError(
-            f"{what} with regular stamps, of which whole numbers fit into a day; got {late}. "
-            "Resample it first."
+            f"{what} with a whole number of regular stamps a day; got {late}. Resample it first."
         )
     return step
 

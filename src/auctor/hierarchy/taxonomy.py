@@ -241,8 +241,7 @@ class Taxonomy:
             return self._place[name]
         except (KeyError, TypeError):
             raise DataError(
-                f"labels of the taxonomy; got {name!r}. Add the label to the taxonomy, or drop it "
-                "from the rows."
+                f"labels of the taxonomy; got {name!r}. Add it, or drop it from the rows."
             ) from None
 
     def __contains__(self, name: Hashable) -> bool:
@@ -270,8 +269,7 @@ class Taxonomy:
         for i, row in enumerate(rows):
             if isinstance(row, str):
                 raise DataError(
-                    f"a set of labels for every row; got the text {row!r}. Pass [{row!r}] for a "
-                    "single label."
+                    f"a set of labels for every row; got the text {row!r}. Pass [{row!r}]."
                 )
             for name in row:
                 Y[i, self.index(name)] = True
@@ -315,8 +313,7 @@ def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
         seen: set[Hashable] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(
-            f"every label once; got {twice!r} twice. Name nodes by their path: Taxonomy.from_paths "
-            "does."
+            f"every label once; got {twice!r} twice. Name nodes by paths: Taxonomy.from_paths does."
         )
     # Number of parents that are not in the order yet; a node is free when there are none.
     waiting = np.bincount(pairs[:, 1], minlength=size)

@@ -26,8 +26,7 @@ class RowCache:
         capacity = cache_bytes // row
         if capacity < 2:
             raise ParameterError(
-                f"a cache of two rows, {2 * row} bytes, or more; got {cache_bytes} bytes. Increase "
-                "`cache_bytes=`."
+                f"`cache_bytes` of at least two rows, {2 * row}; got {cache_bytes}. Increase it."
             )
         self.points, self.n_threads = points, n_threads
         self.capacity = int(min(capacity, points.size))

@@ -58,8 +58,7 @@ class BaseLoss:
         """Raise ``DataError`` if the target is outside the domain of the loss."""
         if self.targets == "binary" and not (np.abs(target.y) == 1.0).all():
             raise DataError(
-                f"targets encoded as -1 and +1; got {np.unique(target.y)[:4]}. Encode the labels "
-                "first."
+                f"targets encoded as -1 and +1; got {np.unique(target.y)[:4]}. Encode labels first."
             )
 
     def value(self, scores: FloatArray, target: Target) -> float:

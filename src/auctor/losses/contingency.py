@@ -55,13 +55,9 @@ class Contingency(BaseLoss):
         super().check_target(target)
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
-                raise DataError(
-                    f"both classes; got no {name} row with weight. Pass data with two classes."
-                )
+                raise DataError(f"both classes; got no {name} row with weight. Pass both.")
         if target.groups is not None:
-            raise DataError(
-                "rows without groups; got groups. Use a loss over pairs, or drop the groups."
-            )
+            raise DataError("rows without groups; got groups. Use a loss over pairs, or drop them.")
 
 
 class Margins(NamedTuple):

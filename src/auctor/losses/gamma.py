@@ -33,8 +33,7 @@ class Gamma(BaseLoss):
         super().check_target(target)
         if not (target.y > 0.0).all():
             raise DataError(
-                f"targets above 0; got {target.y.min():g}. Use the loss poisson for targets that "
-                "can be 0."
+                f"targets above 0; got {target.y.min():g}. Use the loss poisson for zeros."
             )
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

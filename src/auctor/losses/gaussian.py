@@ -111,8 +111,7 @@ class ExpectedAuc(OfMoments):
         super().check_target(target)
         if target.groups is not None:
             raise DataError(
-                "rows without groups; got groups. Use GaussianAuc, which compares rows inside each "
-                "group."
+                "rows without groups; got groups. Use GaussianAuc, which compares inside groups."
             )
 
     def of_moments(self, prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:

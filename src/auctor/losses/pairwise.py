@@ -52,9 +52,7 @@ class Pairwise(BaseLoss):
         super().check_target(target)
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
-                raise DataError(
-                    f"both classes; got no {name} row with weight. Pass data with two classes."
-                )
+                raise DataError(f"both classes; got no {name} row with weight. Pass both.")
         groups = target.groups
         if groups is None:
             return

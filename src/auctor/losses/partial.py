@@ -76,9 +76,7 @@ class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
         """Refuse targets that are not -1/+1, hold one class only, or have groups."""
         super().check_target(target)
         if target.groups is not None:
-            raise DataError(
-                "one ranking of all rows; got groups. Leave groups out, or use PairwiseHinge."
-            )
+            raise DataError("one ranking of all rows; got groups. Drop them, or use PairwiseHinge.")
 
     def sorted_value_grad(
         self, scores: FloatArray, classes: SortedClasses

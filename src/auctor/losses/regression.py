@@ -157,8 +157,7 @@ class Poisson(Pointwise):
         """Refuse negative counts."""
         if (target.y < 0).any():
             raise DataError(
-                f"targets that are not negative; got {target.y.min():g}. Use another loss for "
-                "targets that can be negative."
+                f"targets that are not negative; got {target.y.min():g}. Use another loss."
             )
 
     def infimum(self, target: Target) -> float:

@@ -83,8 +83,7 @@ class Softmax(BaseLoss):
             )
         if not (self._row_shares(target) @ (self._table(y) > 0.0)).all():
             raise DataError(
-                "at least one row with positive weight for every class; got a class without any. "
-                "Drop that class."
+                "a row with positive weight for every class; got a class without. Drop it."
             )
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

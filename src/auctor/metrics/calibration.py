@@ -69,9 +69,7 @@ def calibration_error(
     rows = validate(y, probability, weight, Classes.ANY)
     p = rows.scores
     if p.min() < 0.0 or p.max() > 1.0:
-        raise DataError(
-            f"`probability` in [0, 1]; got {p.min():g} to {p.max():g}. Calibrate the scores first."
-        )
+        raise DataError(f"`probability` in [0, 1]; got {p.min():g} to {p.max():g}. Calibrate them.")
     mass = np.ones(p.size) if rows.weight is None else rows.weight
     # Bins of equal weight; rows of one probability are in the bin of the middle one.
     place = np.unique(p, return_inverse=True)[1]

@@ -60,8 +60,7 @@ def depths(k: float, size: FloatArray) -> FloatArray:
         return check_real("k", k, low=0.0, high=1.0, open_low=True, of=Option("k", k)) * size
     if k < 1:
         raise ParameterError(
-            f"`k` of at least 1, or a float in (0, 1]; got {k!r}. Pass a number of rows, or a "
-            "fraction as a float."
+            f"`k` of at least 1, or a float in (0, 1]; got {k!r}. Pass rows or a fraction."
         )
     return np.minimum(float(k), size)
 
@@ -88,8 +87,7 @@ def at_k_of_groups(
     size = np.bincount(code, mass[order]).astype(np.float64)
     if isinstance(k, Integral) and not isinstance(k, bool) and k > size.max() * (1.0 + 1e-12):
         raise DataError(
-            f"a group with at least {k} rows; got at most {size.max():g} by weight. Pass a smaller "
-            "k, or coarser groups."
+            f"a group with at least {k} rows; got at most {size.max():g} by weight. Lower k."
         )
     # Blocks of tied rows of a group, in the order of descending score.
     first = np.append(True, (np.diff(code) != 0) | (np.diff(value) != 0.0))

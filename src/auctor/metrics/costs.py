@@ -110,8 +110,7 @@ def costs_of_rows(name: str, values: npt.ArrayLike, n: int) -> FloatArray:
         raise DataError(f"numbers as `{name}`; got {values!r:.80}. Pass some.") from error
     if costs.shape not in ((), (1,), (n,)):
         raise DataError(
-            f"`{name}` as a number, or one per row; got shape {costs.shape} for {n} rows. Pass one "
-            "of these."
+            f"`{name}` as a number, or one per row; got shape {costs.shape} for {n} rows. Pass {n}."
         )
     if not (np.isfinite(costs) & (costs >= 0.0)).all():
         raise DataError(

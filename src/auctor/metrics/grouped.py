@@ -64,8 +64,7 @@ def by_group(
         total, size = total + share * value, size + share
     if size == 0.0:
         raise DataError(
-            "a group in which the metric is defined; got none. Pass groups with rows of both "
-            "classes."
+            "a group in which the metric is defined; got none. Pass groups with both classes."
         )
     return total / size
 

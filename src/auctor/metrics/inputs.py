@@ -95,15 +95,12 @@ def _rows(
         )
     kept = checked > 0.0
     if not kept.any():
-        raise DataError(
-            "a weight above zero; got only zeros. Pass `weight=`None for equal weights."
-        )
+        raise DataError("a weight above zero; got only zeros. Pass `weight=None`.")
     with np.errstate(over="ignore"):
         total = checked.sum()
     if not _WEIGHT_RANGE[0] <= total <= _WEIGHT_RANGE[1]:
         raise DataError(
-            f"`weight` with a sum in [1e-100, 1e100]; got {total:g}. Divide the weights by their "
-            "mean."
+            f"`weight` with a sum in [1e-100, 1e100]; got {total:g}. Divide them by their mean."
         )
     # A slice instead of a mask avoids copies where all rows are kept.
     if kept.all():

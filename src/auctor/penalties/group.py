@@ -71,8 +71,7 @@ class GroupL2(BasePenalty):
         self._size, self._lists = _parse(groups)
         if self._size and self._free.size:
             raise ParameterError(
-                f"`groups` as lists or labels to use `free`; got {groups!r}. Pass the groups as "
-                "lists of columns."
+                f"`groups` as lists or labels to use `free`; got {groups!r}. Pass lists of columns."
             )
         self._weights = None if weights is None else check_weights(weights)
         # The arrays depend on the number of columns: they are built on first use and cached.
@@ -136,16 +135,14 @@ class GroupL2(BasePenalty):
         if self._size:
             if d % self._size:
                 raise ParameterError(
-                    f"a number of columns that is a multiple of {self._size}; got {d}. Pass the "
-                    "groups as lists or labels."
+                    f"a multiple of {self._size} columns; got {d}. Pass lists or labels."
                 )
             lists = list(np.arange(d).reshape(-1, self._size))
         _check_cover(lists, self._free, d)
         size = np.array([g.size for g in lists], dtype=np.float64)
         if self._weights is not None and self._weights.shape != size.shape:
             raise ParameterError(
-                f"one weight per group ({size.size}); got {self._weights.size}. Pass one weight "
-                "per group."
+                f"one weight per group ({size.size}); got {self._weights.size}. Pass as many."
             )
         # Groups first, then one block for each free column.
         counts = np.concatenate(([0], size, np.ones(self._free.size)))
@@ -221,9 +218,7 @@ def checked_columns(what: str, columns: Any) -> IntArray:
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
-        raise ParameterError(
-            f"`{what}` to hold column numbers from 0; got {columns!r}. Pass integers."
-        )
+        raise ParameterError(f"`{what}` as column numbers from 0; got {columns!r}. Pass integers.")
     return array.astype(np.int64)
 
 
@@ -243,8 +238,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         labels = np.asarray(items)
         if labels.dtype.kind not in "iu":
             raise ParameterError(
-                f"integer labels, one per column; got {items[:4]}. Number the groups, or pass "
-                "lists of columns."
+                f"integer labels, one per column; got {items[:4]}. Number groups, or pass lists."
             )
         _, number = np.unique(labels, return_inverse=True)
         order = np.argsort(number, kind="stable")
@@ -264,8 +258,7 @@ def _check_disjoint(lists: list[IntArray]) -> None:
     twice = values[counts > 1]
     if twice.size:
         raise ParameterError(
-            f"groups that share no column; got column {twice[0]} twice. Keep one, or use TreeL2 "
-            "where groups are nested."
+            f"groups that share no column; got column {twice[0]} twice. Keep one, or use TreeL2."
         )
 
 

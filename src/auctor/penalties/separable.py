@@ -46,9 +46,7 @@ class Separable(BasePenalty):
         )
         low, high = self._levels[2:]
         if not (low <= high).all():
-            raise ParameterError(
-                f"`lower` <= `upper`; got {low} and {high}. Exchange the two bounds."
-            )
+            raise ParameterError(f"`lower` <= `upper`; got {low} and {high}. Exchange the two.")
         # The arrays for d columns are built on first use and cached.
         self._spec: SeparableSpec | None = None
 
@@ -64,8 +62,7 @@ class Separable(BasePenalty):
             for level in self._levels:
                 if level.ndim and level.shape != (d,):
                     raise DataError(
-                        f"one value per column ({d}); got {level.shape[0]}. Pass an array of that "
-                        "length."
+                        f"one value per column ({d}); got {level.shape[0]}. Pass as many."
                     )
             self._spec = SeparableSpec(*(np.full(d, level) for level in self._levels))
         return self._spec
@@ -130,8 +127,7 @@ def _checked(
         ) from error
     if array.ndim > 1 or not ((array >= low) & (array <= high)).all():
         raise ParameterError(
-            f"`{name}` in [{low:.3g}, {high:.3g}]; got {level}. Pass one number in that range, or "
-            "one per column."
+            f"`{name}` in [{low:.3g}, {high:.3g}]; got {level}. Pass numbers in that range."
         )
     return array
 

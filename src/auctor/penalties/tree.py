@@ -38,9 +38,7 @@ class TreeNorm(BasePenalty):
     def tree(self, d: int) -> TreeSpec:
         """The nested groups of d columns."""
         if d != self._d:
-            raise ParameterError(
-                f"one parent per column ({d}); got {self._d}. Pass an array of that length."
-            )
+            raise ParameterError(f"one parent per column ({d}); got {self._d}. Pass as many.")
         return self._spec
 
     def value(self, w: FloatArray) -> float:
@@ -123,14 +121,11 @@ class TreeL2(TreeNorm):
         d = m if columns is None else check_int("columns", columns, low=1)
         if d > m:
             raise ParameterError(
-                f"one parent per column ({d}); got {m}. Pass parents of all nodes, the columns "
-                "first."
+                f"one parent per column ({d}); got {m}. Pass those of all nodes, columns first."
             )
         weight = np.ones(m) if weights is None else check_weights(weights)
         if weight.shape != (m,):
-            raise ParameterError(
-                f"one weight per node ({m}); got {weight.size}. Pass one weight per node."
-            )
+            raise ParameterError(f"one weight per node ({m}); got {weight.size}. Pass as many.")
         self._unit = weight
         super().__init__(TreeSpec(parent, order, strength * weight), d)
 
@@ -223,8 +218,7 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
     if outside.size:
         t = outside[0]
         raise ParameterError(
-            f"`parents` from -1 to {d - 1}; got {array[t]} for column {t}. Number the columns from "
-            "0, with -1 at the top."
+            f"`parents` from -1 to {d - 1}; got {array[t]} for column {t}. Use -1 at the top."
         )
     # The number of nodes stands for the virtual root.
     parent = np.where(array < 0, d, array).astype(np.uint32)

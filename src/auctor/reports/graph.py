@@ -83,8 +83,7 @@ def draw_graph(
     shown = np.arange(size) if isolated else np.unique(np.concatenate((row, column)))
     if shown.size > MOST:
         raise DataError(
-            f"at most {MOST} variables to draw; got {shown.size}. Use a larger strength, or draw a "
-            "part of the graph."
+            f"at most {MOST} variables to draw; got {shown.size}. Use a larger strength."
         )
     row, column = np.searchsorted(shown, row), np.searchsorted(shown, column)
     at = MARGIN + (SIDE - 2 * MARGIN) * layout(row, column, shown.size, seed=seed)

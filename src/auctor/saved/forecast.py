@@ -38,9 +38,7 @@ class SavedForecaster(SavedEstimator):
         from auctor.saved.kernel import SavedKernel
 
         if forecaster.model == "lightgbm":
-            raise ParameterError(
-                "a model of auctor in the forecaster; got LightGBM. Save that with its own method."
-            )
+            raise ParameterError("a model of auctor; got LightGBM. Save that with its own method.")
         model, parameters = forecaster.model_, cls.parameters(forecaster)
         if forecaster.model == "additive":
             model = models.stored(as_result(model.regressor))

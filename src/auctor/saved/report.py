@@ -159,8 +159,7 @@ def _linear(saved: SavedClassifier) -> LinearModel:
     """The linear or additive model of a file; refuses others."""
     if not isinstance(saved.model, LinearModel):
         raise DataError(
-            "a linear or additive model, whose weights or curves a report shows; got "
-            f"{saved.name}. Use auctor evaluate."
+            f"a linear or additive model for a report; got {saved.name}. Use auctor evaluate."
         )
     return saved.model
 
@@ -169,9 +168,7 @@ def _check_two(saved: SavedClassifier) -> None:
     """Refuse a model of more than two classes, or one without weights or curves."""
     count = _linear(saved).classes.size
     if count != 2:
-        raise DataError(
-            f"a model of two classes; got a model of {count} classes. Use auctor evaluate."
-        )
+        raise DataError(f"a model of two classes; got one of {count}. Use auctor evaluate.")
 
 
 def _scored(saved: SavedClassifier, table: Table, seed: int) -> ScoredRows:

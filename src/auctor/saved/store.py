@@ -70,8 +70,7 @@ class Saved(NamedTuple):
 def of_pipeline() -> DataError:
     """The error for a pipeline where a model of the columns of a file is needed."""
     return DataError(
-        "a model of the columns of a file; got a pipeline of scikit-learn. Use it in Python, with "
-        "auctor.load."
+        "a model of the columns of a file; got a pipeline of scikit-learn. Use auctor.load."
     )
 
 
@@ -375,17 +374,13 @@ class Content:
     def linear(self) -> LinearModel | RegressionModel:
         """The model as arrays that predict; refuses pipelines, hierarchies and kernel machines."""
         if self.steps is not None:
-            raise DataError(
-                "a model without steps of scikit-learn before it; got a pipeline. Use auctor.load."
-            )
+            raise DataError("a model without steps before it; got a pipeline. Use auctor.load.")
         if isinstance(self.model, FitResult):
             model: LinearModel | RegressionModel = self.model.model
             return model
         if isinstance(self.model, SavedLearner):
             return self.model.model()
-        raise ParameterError(
-            f"a linear or additive model; got {self.name}. Use it in Python, with auctor.load."
-        )
+        raise ParameterError(f"a linear or additive model; got {self.name}. Use auctor.load.")
 
 
 def _short(error: BaseException) -> str:

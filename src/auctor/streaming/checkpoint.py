@@ -120,8 +120,7 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     name = type(learner).__name__
     if meta.get("learner") != name:
         raise ParameterError(
-            f"a checkpoint of {name}; got one of {meta.get('learner')} in {path}. Pass another "
-            "path, or that learner."
+            f"a checkpoint of {name}; got one of {meta.get('learner')} in {path}. Pass another."
         )
     now = json.loads(json.dumps(params_of(learner)))
     then = meta.get("params")
@@ -133,8 +132,7 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     ]
     if differs:
         raise ParameterError(
-            f"the parameters of the checkpoint {path}; got {', '.join(differs)}. Set these, or "
-            "pass another path."
+            f"the parameters of the checkpoint {path}; got {', '.join(differs)}. Set these."
         )
 
 

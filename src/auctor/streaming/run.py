@@ -208,16 +208,13 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
     """Restore the checkpoint under ``resume``; returns the rows to skip and their origin."""
     if path is None:
         if resume:
-            raise ParameterError(
-                "a checkpoint to resume from; got None. Pass `checkpoint=` with its path."
-            )
+            raise ParameterError("a checkpoint to resume from; got None. Pass `checkpoint=`.")
         return 0, Origin()
     if not path.exists():
         return 0, Origin()
     if not resume:
         raise ParameterError(
-            f"a checkpoint that does not exist yet; got {path}. Pass `resume=True` to go on from "
-            "it, or another path."
+            f"a checkpoint that does not exist; got {path}. Pass `resume=True` to go on from it."
         )
     return restore(path, learner)
 

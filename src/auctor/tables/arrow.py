@@ -253,16 +253,14 @@ class ArrowFile:
             return labels
         if column.null_count:
             raise DataError(
-                f"a label in every row; got null in {self.label!r} of {self.name}. Drop the rows "
-                "without a label first."
+                f"a label in every row; got null in {self.label!r} of {self.name}. Drop those rows."
             )
         if types.is_boolean(column.type):
             return np.asarray(column.to_numpy(zero_copy_only=False)).astype(np.int64)
         words = [str(value) for value in column.to_pylist()]
         if any("\0" in word for word in words):
             raise DataError(
-                f"text as labels; got a zero byte in {self.label!r} of {self.name}. Remove zero "
-                "bytes from the labels."
+                f"text as labels; got a zero byte in {self.label!r} of {self.name}. Remove it."
             )
         return np.array(words)
 

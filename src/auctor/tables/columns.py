@@ -126,8 +126,7 @@ def check_names(file: str, names: Sequence[str]) -> list[str]:
         seen: set[str] = set()
         twice = dict.fromkeys(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(
-            f"distinct column names; got {listed(twice)} more than once in {file}. Rename or drop "
-            "the repeated columns."
+            f"distinct column names; got {listed(twice)} more than once in {file}. Rename them."
         )
     return names
 
@@ -150,7 +149,7 @@ def find_label(
     if n_fields < 2 and options.labelled:
         raise DataError(
             f"a label and at least one more column; got {n_fields} column in {file}. Check the "
-            "delimiter and the format."
+            "delimiter."
         )
     schema = options.schema
     # Rows to predict, without names and without a label: all columns are those of the schema.
@@ -165,8 +164,7 @@ def find_label(
         if not options.labelled:
             return None
         raise DataError(
-            f"the name of the label column; got {known} in {file}. Pass `ReadOptions(label=)` with "
-            "its name or position."
+            f"the name of the label column; got {known} in {file}. Pass `ReadOptions(label=)`."
         )
     if isinstance(label, str):
         if label not in known_names:

@@ -283,8 +283,7 @@ class _BlockReader:
         except pa.ArrowInvalid as error:
             text.check_widths()
             raise DataError(
-                f"text that can be parsed as CSV; got {error} in {file.source.name}. Save the "
-                "table again."
+                f"text that is CSV; got {error} in {file.source.name}. Save the table again."
             ) from error
 
     def _meanings(self, column: Any) -> tuple[Array, list[str], list[float | None]]:

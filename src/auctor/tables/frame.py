@@ -57,8 +57,7 @@ def _names(table: Any) -> list[str] | None:
     refuse_lazy(table)
     if is_sparse(table):
         raise DataTypeError(
-            "a table or an array; got sparse data. Use MetricClassifier, which takes sparse "
-            "matrices."
+            "a table or an array; got sparse data. Use MetricClassifier for sparse matrices."
         )
     names = getattr(table, "column_names", getattr(table, "columns", None))
     return None if names is None else [str(one) for one in names]
@@ -151,9 +150,7 @@ def _word(entry: Any, name: str) -> str:
 
 def _refused(what: str) -> DataTypeError:
     """The error for columns that have no meaning in a table."""
-    return DataTypeError(
-        f"columns of numbers, text or dates; got {what}. Encode or drop such columns first."
-    )
+    return DataTypeError(f"columns of numbers, text or dates; got {what}. Encode or drop them.")
 
 
 def labels_of(table: Any, name: str) -> Array:
@@ -174,8 +171,7 @@ def labels_of(table: Any, name: str) -> Array:
     missing = sum(map(is_none, entries.tolist()))
     if missing:
         raise DataError(
-            f"a label in every row; got {missing} missing in {name!r}. Drop the rows without a "
-            "label first."
+            f"a label in every row; got {missing} missing in {name!r}. Drop those rows."
         )
     labels = np.array(entries.tolist()) if entries.dtype.kind == "O" else entries
     return labels

@@ -62,8 +62,7 @@ def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
         absent = [column for column in options.listed("columns") if column not in set(file.names)]
         if absent:
             raise DataError(
-                f"columns that are in {name}; got {listed(absent)}. Choose among "
-                f"{listed(file.names)}."
+                f"columns in {name}; got {listed(absent)}. Choose among {listed(file.names)}."
             )
         kinds = [k if c in wanted else "skip" for c, k in zip(file.names, kinds, strict=True)]
     _apply_options(file, kinds, options, name)

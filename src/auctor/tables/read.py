@@ -137,8 +137,7 @@ def _unnamed(
     """A table of sparse rows without column names; ``first`` is the first index of svmlight."""
     if options.columns is not None:
         raise ParameterError(
-            f"a file with column names to choose columns by name; got {name}. Drop "
-            "`ReadOptions(columns=)`."
+            f"column names to choose columns by name; got {name}. Drop `ReadOptions(columns=)`."
         )
     if matrix.nnz and np.isnan(matrix.data.min()):
         if options.missing_rule == "zero":
@@ -218,8 +217,7 @@ def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | 
             return None
         if missing:
             raise DataError(
-                f"a label in every row; got {missing} missing in {name}. Drop the rows without a "
-                "label first."
+                f"a label in every row; got {missing} missing in {name}. Drop those rows."
             )
         if (np.trunc(labels) == labels).all() and (np.abs(labels) <= EXACT_INTEGERS).all():
             return labels.astype(np.int64)

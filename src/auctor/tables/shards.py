@@ -240,8 +240,7 @@ def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
         codes.setdefault(label, len(codes))
     if len(codes) > MOST_LABELS:
         raise DataError(
-            f"at most {MOST_LABELS} different labels; got more. Pass `ReadOptions(label=)` with "
-            "the column of the classes."
+            f"at most {MOST_LABELS} different labels; got more. Correct `ReadOptions(label=)`."
         )
     return np.array([codes[label] for label in distinct.tolist()], dtype=np.float64)[place]
 
@@ -287,8 +286,5 @@ def _numbers(column: Any, name: str) -> Array:
     """An Arrow column as float32 if it is that, otherwise as float64; refuses text."""
     values = _plain(column)
     if values.dtype.kind not in "biuf":
-        raise DataError(
-            f"columns of numbers; got {values.dtype} in {name!r}. Encode text first, or leave the "
-            "column out."
-        )
+        raise DataError(f"columns of numbers; got {values.dtype} in {name!r}. Encode or drop it.")
     return values.astype(np.float32 if values.dtype == np.float32 else np.float64)

@@ -160,8 +160,7 @@ class Source:
             return cast(bytes, file.read1(size) if some else file.read(size))
         except (EOFError, OSError, lzma.LZMAError, zlib.error, _zstd_error()) as error:
             raise DataError(
-                f"a file that can be read to its end; got {error} in {self.name}. Check that it is "
-                "complete."
+                f"a file that can be read to its end; got {error} in {self.name}. Copy it again."
             ) from error
 
     def _refuse_other(self, head: bytes) -> None:

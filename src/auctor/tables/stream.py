@@ -233,9 +233,7 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
         yield part
         return
     if not isinstance(part, tuple | list) or len(part) != 2:
-        raise DataError(
-            f"pairs (X, y) or files; got {type(part).__name__}. Yield a matrix and its labels."
-        )
+        raise DataError(f"pairs (X, y) or files; got {type(part).__name__}. Yield such pairs.")
     X, y = part
     labels = np.asarray(y)
     if not labels.size:

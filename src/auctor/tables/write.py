@@ -73,9 +73,7 @@ def write_table(
         )
     names = None if columns is None else check_names(str(path), list(columns))
     if names is not None and len(names) != d:
-        raise DataError(
-            f"one name per column; got {len(names)} for {d} columns. Pass one name for each column."
-        )
+        raise DataError(f"one name per column; got {len(names)} for {d} columns. Pass as many.")
     parts = (
         RowBatch(
             matrix[low : low + CHUNK_ROWS], None if known is None else known[low : low + CHUNK_ROWS]
@@ -104,9 +102,7 @@ def packed_file(path: AnyPath, format: str) -> Iterator[BinaryIO]:
     """
     suffix = next((suffix for suffix in COMPRESSED if str(path).lower().endswith(suffix)), None)
     if suffix and format not in ("svmlight", "csv", "tsv"):
-        raise ParameterError(
-            f"a name without {suffix} for {format} files; got {path}. Drop {suffix} from the name."
-        )
+        raise ParameterError(f"a name without {suffix} for {format} files; got {path}. Drop it.")
     if format in ("parquet", "arrow"):
         require("pyarrow", extra="cli", to=f"write {format}")
     if suffix == ".zst":

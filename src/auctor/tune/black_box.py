@@ -245,9 +245,7 @@ class _Box:
                 f"{high[low > high][0]:g}. Swap them."
             )
         if not ((self.x0 >= low) & (self.x0 <= high)).all():
-            raise DataError(
-                f"a start inside the bounds; got {self.x0.tolist()}. Clip `x0` to the bounds."
-            )
+            raise DataError(f"a start inside the bounds; got {self.x0.tolist()}. Clip `x0`.")
         self.hard_low, self.hard_high = low, high
         # Unbounded variables share one scale, that of the largest start.
         scale = max(1.0, float(np.abs(self.x0).max()))
@@ -320,9 +318,7 @@ def _ends(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
             dtype=np.float64,
         )
     if pairs.shape != (d, 2) or np.isnan(pairs).any():
-        raise DataError(
-            f"{d} pairs of bounds; got shape {pairs.shape}. Pass one (low, high) for each variable."
-        )
+        raise DataError(f"{d} pairs of bounds; got shape {pairs.shape}. Pass one (low, high) each.")
     return pairs[:, 0].astype(np.float64), pairs[:, 1].astype(np.float64)
 
 

@@ -291,8 +291,7 @@ class DfoTr:
         except (ValueError, RecursionError) as error:
             history = f"a file that is damaged ({error})"[:160]
         raise DataError(
-            f"a history of format {FORMAT} that DfoTr.save wrote; got {history}. Pass another "
-            "file, or search again."
+            f"a history of format {FORMAT} that DfoTr.save wrote; got {history}. Pass another file."
         )
 
     @speaks
@@ -356,8 +355,7 @@ class DfoTr:
         start = np.full(dims, 0.5) if self.start is None else self.start
         if start.shape != (dims,) or not ((start >= 0.0) & (start <= 1.0)).all():
             raise DataError(
-                f"a start of {dims} coordinates in the unit cube; got {start.tolist()}. Clip "
-                "`start` to the cube."
+                f"a start of {dims} coordinates in the unit cube; got {start.tolist()}. Clip it."
             )
         return TrustRegion(
             state=state,

@@ -190,9 +190,7 @@ class OptunaDfoTr(BaseSampler):
 def _refuse_several(study: Study) -> None:
     """Raise for a study with several objectives."""
     if len(study.directions) > 1:
-        raise DataError(
-            f"a study with one objective; got {len(study.directions)}. Use NSGAIISampler."
-        )
+        raise DataError(f"one objective; got {len(study.directions)}. Use NSGAIISampler.")
 
 
 def search_optuna(

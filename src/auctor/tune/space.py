@@ -375,8 +375,7 @@ class Space:
                 dimension.decode(part), values[name]
             ):
                 raise DataError(
-                    f"{name} inside its range; got {values[name]!r}. Move it inside, or widen the "
-                    "range."
+                    f"{name} inside its range; got {values[name]!r}. Move it, or widen the range."
                 )
             parts.append(part)
         return np.concatenate(parts) if parts else np.zeros(0)

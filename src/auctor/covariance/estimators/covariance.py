@@ -237,8 +237,7 @@ class SparseInverseCovariance(GraphEstimator):
             self.n_samples_ = check_int("n", n, low=2)
         if self.standardise == "rank":
             raise ParameterError(
-                "`standardise` to be True or False if a covariance is given; got 'rank'. Pass the "
-                "rows to fit."
+                "`standardise` to be True or False for a covariance; got 'rank'. Pass rows to fit."
             )
         matrix = check_covariance(S)
         self.n_features_in_ = matrix.shape[0]

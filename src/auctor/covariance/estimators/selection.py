@@ -128,9 +128,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
             return path_strengths(S, factors, check_int("strengths", self.strengths, low=1))
         grid = np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1].copy()
         if not grid.size or not np.isfinite(grid).all() or grid[-1] < 0.0:
-            raise ParameterError(
-                f"`strengths` >= 0; got {self.strengths!r}. Pass one or more such numbers."
-            )
+            raise ParameterError(f"`strengths` >= 0; got {self.strengths!r}. Pass such numbers.")
         return grid
 
 

@@ -49,9 +49,7 @@ def baselines(
     embedding = embedding or Embedding()
     load, _ = embedding.read(series, exogenous)
     if load.n_days - origins < 7:
-        raise DataError(
-            f"a week before the last {origins} days; got {load.n_days} days. Pass a longer series."
-        )
+        raise DataError(f"a week before the last {origins} days; got {load.n_days}. Pass more.")
 
     def model(name: str) -> Backtest:
         one = LoadForecaster(name, embedding=embedding, holidays=holidays, n_threads=n_threads)

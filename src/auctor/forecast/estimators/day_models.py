@@ -190,8 +190,7 @@ class ClusteredDays:
         options, kernel = self.options, self.kernel
         if options.n_clusters > len(rows.X):
             raise DataError(
-                f"at least as many days as `n_clusters`, {options.n_clusters}; got "
-                f"{len(rows.X)}. Pass a longer series."
+                f"at least `n_clusters` days, {options.n_clusters}; got {len(rows.X)}. Pass more."
             )
         points = kernel.rows(rows.X)
         with quiet_blas():

@@ -172,8 +172,7 @@ def softmax(apart: FloatArray, temperature: float) -> FloatArray:
 def _check_square(K: FloatArray) -> None:
     if K.shape[0] != K.shape[1]:
         raise DataError(
-            f"a square kernel matrix; got shape {K.shape}. Pass the kernel of the training rows "
-            "with themselves."
+            f"a square kernel matrix; got shape {K.shape}. Pass that among training rows."
         )
 
 

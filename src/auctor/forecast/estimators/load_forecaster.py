@@ -377,9 +377,7 @@ class LoadForecaster(BaseEstimator):  # type: ignore[misc]
         load = read_days(series, "the series", longest=embedding.longest)
         cut = load.n_days - origins
         if cut < 1:
-            raise DataError(
-                f"more days than `origins`, {origins}; got {load.n_days}. Pass a longer series."
-            )
+            raise DataError(f"more days than `origins`, {origins}; got {load.n_days}. Pass more.")
         other = None
         if exogenous is not None:
             other = read_days(exogenous, "`exogenous`", back=1, longest=embedding.longest)

@@ -139,8 +139,7 @@ class ShiftedTubeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             check_real("quantile", self.quantile, low=0.0, high=1.0, open_low=True, open_high=True)
             if self.shift != 0.0:
                 raise ParameterError(
-                    "one of `shift` and `quantile`, which move the fit in two ways; got both. "
-                    "Drop one."
+                    "one of `shift` and `quantile`, which both move the fit; got both. Drop one."
                 )
         return Tube(self.epsilon, self.shift, self.quantile)
 

@@ -110,8 +110,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         n = matrix.shape[0]
         if labels.indicator.shape[0] != n:
             raise DataError(
-                f"labels for every row; got {labels.indicator.shape[0]} for {n} rows. Pass X and y "
-                "of equal length."
+                f"labels for every row; got {labels.indicator.shape[0]} for {n} rows. Pass as many."
             )
         weight = None if sample_weight is None else check_weight(sample_weight, n)
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form

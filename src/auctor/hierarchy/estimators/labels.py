@@ -103,8 +103,7 @@ def _check_kinds(names: list[Any]) -> None:
     other = next((name for name in names if isinstance(name, Number)), None)
     if text is not None and other is not None:
         raise DataError(
-            f"labels of one type; got the text {text!r} and the number {other!r}. Convert them to "
-            "text."
+            f"labels of one type; got text {text!r} and number {other!r}. Convert them to text."
         )
 
 

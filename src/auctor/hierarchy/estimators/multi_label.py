@@ -211,9 +211,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator, MultiLabelParameters):
                 "fit and transform, such as auctor.kernel.RandomFeatures()."
             )
         if self.features == "kernel" and self.estimator is not None:
-            raise ParameterError(
-                "either `features` or `estimator`; got both. Set one of them to None."
-            )
+            raise ParameterError("either `features` or `estimator`; got both. Set one to None.")
         if isinstance(self.decoder, str):
             check_choice("decoder", self.decoder, tuple(DECODERS))
         elif not hasattr(self.decoder, "decode"):

@@ -225,13 +225,11 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
         if self.strategy == "parent":
             if not self._probabilistic():
                 raise ParameterError(
-                    f"log-loss for a model per parent; got {self.loss!r}. Leave `loss` out, or "
-                    "train a model per node."
+                    f"log-loss for a model per parent; got {self.loss!r}. Leave `loss` out."
                 )
             if self.negatives == "all":
                 raise ParameterError(
-                    "siblings as negatives of a model per parent; got 'all'. Leave `negatives` "
-                    "out, or train a model per node."
+                    "siblings as negatives of a model per parent; got 'all'. Leave `negatives` out."
                 )
 
     def _check_rows(self, on: Array) -> None:
@@ -249,8 +247,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator, TopDownParameter
                 )
         if not on.any(axis=1).all():
             raise DataError(
-                f"a label for every row; got none in row {int(np.argmin(on.any(axis=1)))}. Drop "
-                "such rows."
+                f"a label for every row; got none in row {int(np.argmin(on.any(axis=1)))}. Drop it."
             )
         leaf = on[:, self.taxonomy_.leaves].any(axis=1)
         if self.mandatory_leaf and not leaf.all():

@@ -75,8 +75,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         matrix = dense_array(matrix)
         if reset and matrix.shape[0] != matrix.shape[1]:
             raise DataError(
-                f"a square kernel matrix; got shape {matrix.shape}. Pass the kernel of the "
-                "training rows with themselves."
+                f"a square kernel matrix; got shape {matrix.shape}. Pass that among training rows."
             )
         return matrix
 

@@ -36,8 +36,7 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         ) from error
     except TypeError as error:
         raise DataTypeError(
-            f"names of columns that are all text; got others: {_one_line(error)}. Rename the "
-            "columns."
+            f"names of columns, all text; got others: {_one_line(error)}. Rename the columns."
         ) from error
 
 
@@ -55,8 +54,7 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
             estimator.feature_names_in_ = np.array(matrix.names, dtype=object)
     elif matrix.n_columns != estimator.n_features_in_:
         raise DataError(
-            f"{estimator.n_features_in_} columns, as in fit; got {matrix.n_columns}. Pass the "
-            "columns used in fit."
+            f"{estimator.n_features_in_} columns, as in fit; got {matrix.n_columns}. Pass those."
         )
     return matrix
 
@@ -71,8 +69,7 @@ def read_target(y: Any, n: int) -> Array:
     """One label or number per row."""
     if y is None:  # the wording in brackets is that of scikit-learn's check of estimators
         raise DataError(
-            "one target per row; got None (it requires y to be passed, but the target y is None). "
-            "Pass y to fit."
+            "targets; got None (it requires y to be passed, but the target y is None). Pass y."
         )
     refuse_masked(y, "y")
     try:
@@ -106,9 +103,7 @@ def read_numbers(y: Any, n: int, *, classifier: str) -> FloatArray:
         ) from error
     largest = float(np.abs(numbers).max())
     if not largest <= LARGEST:
-        raise DataError(
-            f"finite targets below {LARGEST:g} in size; got {largest:g}. Drop or rescale them."
-        )
+        raise DataError(f"finite targets below {LARGEST:g} in size; got {largest:g}. Rescale them.")
     return numbers
 
 

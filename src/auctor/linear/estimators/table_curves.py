@@ -26,8 +26,7 @@ def check_additive_table(estimator: Any) -> None:
         kind = "linear" if estimator.model_kind_ == "linear" else "additive"
     if kind != "additive":
         raise NotOfferedError(
-            f"an additive model for curves; got {Option('model', kind)}. Fit with "
-            "`model='additive'`."
+            f"an additive model for curves; got {Option('model', kind)}. Pass `model='additive'`."
         )
 
 

@@ -165,8 +165,7 @@ class GaussianDiscriminant:
         rule = self._rule
         if rule is not None and rule.estimated and not whole:
             raise IncompatibleError(
-                f"row access for `shrinkage='auto'`; got {type(data).__name__} data. Pass a number "
-                "in its place, or none."
+                f"row access for `shrinkage='auto'`; got {type(data).__name__} data. Pass a number."
             )
         moments = class_moments(data, self.covariance, reduce=even and whole, counts=problem.counts)
         k = moments.mean.shape[1]  # less than d in a basis of the rows

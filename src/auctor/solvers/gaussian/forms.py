@@ -54,9 +54,7 @@ class Blocks(CovarianceForm):
         for block in self.blocks:
             index = np.asarray(block, dtype=np.int64)
             if index.size and not (index.min() >= 0 and index.max() < d):
-                raise DataError(
-                    f"blocks of column indices below {d}; got {block}. Count columns from 0."
-                )
+                raise DataError(f"blocks of column indices below {d}; got {block}. Count from 0.")
             mask[np.ix_(index, index)] = True
         return lambda matrix: np.where(mask, matrix, 0.0)
 

@@ -168,8 +168,7 @@ def class_moments(
     """
     if min(rows.rows.size for rows in data.target.classes) == 0:
         raise DataError(
-            f"rows of both classes, encoded as -1 and +1; got {np.unique(data.target.y)[:4]}. "
-            "Encode the labels first."
+            f"rows of both classes, -1 and +1; got {np.unique(data.target.y)[:4]}. Encode them."
         )
     work = Counts() if counts is None else counts
     work.passes += 2

@@ -47,8 +47,7 @@ def flat_labels(y: Any) -> Array:
     """One label per row."""
     if y is None:
         raise DataError(
-            "one label per row; got None (it requires y to be passed, but the target y is None). "
-            "Pass y."
+            "labels; got None (it requires y to be passed, but the target y is None). Pass y."
         )
     refuse_masked(y, "y")
     try:
@@ -82,8 +81,7 @@ def signs(labels: Array, classes: Array, when: str = "") -> FloatArray:
     if not np.all(positive | negative):
         wrong = labels[~(positive | negative)][:1].tolist()
         raise DataError(
-            f"labels among {classes.tolist()}; got {wrong}{when}. Encode the labels the same way "
-            "throughout."
+            f"labels among {classes.tolist()}; got {wrong}{when}. Encode all labels alike."
         )
     return np.where(positive, 1.0, -1.0)
 

@@ -361,8 +361,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if d > width and known is not None and names is None:
             raise DataError(
-                f"names for new columns, as the others have; got {d} columns without names after "
-                f"{width}. Pass a table."
+                f"names for new columns; got {d} without names after {width}. Pass a table."
             )
 
     def _other_names(self, known: bool) -> DataWarning:

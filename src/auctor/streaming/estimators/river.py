@@ -58,10 +58,7 @@ class Riverlike:
         self.classes = classes
         self._columns = {name: k for k, name in enumerate(features)}
         if not self._columns and not learner.grow:
-            raise ParameterError(
-                "a learner that may add columns; got grow=False. Set `grow=True`, or pass "
-                "`features=` with all names."
-            )
+            raise ParameterError("a learner that may add columns; got grow=False. Set `grow=True`.")
         self._rows: list[dict[int, float]] = []
         self._labels: list[Any] = []
         self._weights: list[float] = []
@@ -84,8 +81,7 @@ class Riverlike:
         new = [name for name in numbers if name not in self._columns]
         if new and not self._learner.grow:
             raise DataError(
-                f"features among those listed; got {new[0]!r}. Set `grow=True`, or list it in "
-                "`features`."
+                f"features among those listed; got {new[0]!r}. Set `grow=True`, or list it."
             )
         for name in new:
             self._columns[name] = len(self._columns)
@@ -168,6 +164,5 @@ def _usual_classes(labels: list[Any]) -> Any:
     if isinstance(label, Real) and label in (-1, 0, 1):
         return None if label == 1 else [label, 1]
     raise ParameterError(
-        f"`classes` for labels other than False/True, 0/1 and -1/+1; got {label!r}. Pass both "
-        "labels as `classes=`."
+        f"`classes` for labels other than False/True, 0/1 and -1/+1; got {label!r}. Pass both."
     )
