@@ -182,8 +182,8 @@ def train(
         roles["group"] = roles["per"]  # k rows of a group are k of all its rows: it stays whole
     reading = without_row_columns(read_options(ctx), roles)
     table = table_parameters(ctx.params, reading)
-    found = table.read_options()
-    reading = replace(reading, missing=found.missing, categorical=found.categorical, check=True)
+    asked = table.read_options()
+    reading = replace(reading, missing=asked.missing, categorical=asked.categorical, check=True)
     command, slices = command_line(ctx), tuple(slice or ())
     if memory is not None or is_shards(data) or Path(data).is_dir():
         others = {"test": test, "slice": slice}
