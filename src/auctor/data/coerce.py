@@ -200,7 +200,7 @@ def _as_array(X: Any) -> Array:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            f"X with rows of equal length; got {error!s}. Pad or drop the short rows."
+            "X with rows of equal length", got=str(error), todo="Pad or drop the short rows."
         ) from error
     if np.iscomplexobj(array):
         raise DataError("real numbers; got Complex data not supported. Pass the real part.")

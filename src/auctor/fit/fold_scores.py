@@ -207,7 +207,8 @@ class FoldScorer:
                 self.warnings.append(
                     DataWarning(
                         does=f"leaves out a fold of {test.size} rows in which the metric is not "
-                        f"defined: {error}. Use fewer folds."
+                        f"defined: {error}",
+                        todo="Use fewer folds.",
                     )
                 )
                 break

@@ -38,7 +38,7 @@ class Sum(Separable):
             np.broadcast_shapes(*(level.shape for levels in own_strengths for level in levels))
         except ValueError as error:
             raise DataError(
-                f"parts for the same number of columns; got {error}. Pass values of one length."
+                "parts for the same number of columns", got=error, todo="Pass values of one length."
             ) from error
         # Strengths add, boxes intersect; start from no penalty and no box.
         l1, l2, lower, upper = Separable().levels
