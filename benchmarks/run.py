@@ -288,7 +288,8 @@ def merge(suite: ModuleType, files: Iterable[Path]) -> None:
             other = json.loads(file.read_text())["sections"].get(section.name)
             if other is None or not hasattr(section, "summary"):
                 continue
-            known = content["sections"].setdefault(section.name, {"cells": {}, "notes": []})
+            blank = {name: other[name] for name in other if name not in ("cells", "notes")}
+            known = content["sections"].setdefault(section.name, blank | {"cells": {}, "notes": []})
             cells = {item: dict(cell) for item, cell in known["cells"].items()}
             for item, cell in other["cells"].items():
                 cells.setdefault(item, {}).update(cell)
