@@ -157,7 +157,8 @@ def summary(cells: dict[str, dict[str, object]]) -> dict[str, object]:
             table("The same rows elsewhere (tol 1e-12)", ["metric", "rows in", "apart"],
                   [[cell["metric"], cell["where"], cell["apart"]] for cell in same.values()]),
             table("Fits", ["item", "rows x columns", "seconds", "CPU s", "GB at the peak",
-                           "passes of one solve", "pairs", "gap", "held-out AUC", "plain read, s", "said"],
+                           "passes of one solve", "pairs", "gap", "held-out AUC",
+                           "plain read, s", "said"],
                   [_line(item, cell) for item, cell in fits.items()]),
         ],
         "notes": [
