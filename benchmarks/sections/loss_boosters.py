@@ -16,9 +16,9 @@ from benchmarks.run import Settings, table
 name = "loss_boosters"
 SETS = ("caravan", "campaign", "w8a", "ijcnn1", "a9a", "covtype-20k")
 SEEDS = 10
-#: Rows of a split in all: 60 % to train on, 20 % to stop by, 20 % to measure on.
-MOST_ROWS = 10_000
-ROUNDS, RATE = 200, 0.1
+#: Shares of the rows to train on and to stop by, and most rows of each part and of the test part.
+SHARES, MOST_ROWS = (0.6, 0.2), (3_000, 2_000, 10_000)
+ROUNDS, RATE = 100, 0.1
 #: Rounds between two looks at the metrics.
 EVERY = 5
 LIGHTGBM = {
@@ -53,12 +53,12 @@ def split(label: str, seed: int) -> Split:
     """A stratified random split of a set."""
     data, rng = load(label), np.random.default_rng(seed)
     parts: list[list[int]] = [[], [], []]
-    keep = min(1.0, MOST_ROWS / data.n_rows)
+    sizes = [min(s, m / data.n_rows) for s, m in zip(SHARES, MOST_ROWS[:2], strict=True)]
+    sizes.append(min(1.0 - sum(sizes), MOST_ROWS[2] / data.n_rows))
     for side in (-1.0, 1.0):
         rows = rng.permutation(np.flatnonzero(data.y == side))
-        rows = rows[: round(keep * rows.size)]
-        cuts = [3 * rows.size // 5, 4 * rows.size // 5]
-        for part, some in zip(parts, np.split(rows, cuts), strict=True):
+        cuts = np.rint(rows.size * np.cumsum(sizes)).astype(int)
+        for part, some in zip(parts, np.split(rows, cuts), strict=False):
             part.extend(some.tolist())
     dense = data.X.toarray() if sp.issparse(data.X) else np.asarray(data.X)
     return Split([dense[one] for one in parts], [(data.y[one] > 0) * 1.0 for one in parts])
@@ -182,7 +182,7 @@ def run(settings: Settings) -> dict[str, object]:
 def summary(found: dict[str, dict[str, list[list[float]]]]) -> dict[str, object]:
     """Absolute values of log-loss, and paired differences to it, by set and metric."""
     notes = [
-        f"At most {MOST_ROWS} rows: 60 % to train on, 20 % to stop by, 20 % to measure on; "
+        f"At most {MOST_ROWS} rows to train on, to stop by and to measure on; "
         f"{ROUNDS} rounds at the rate {RATE:g}, 15 leaves (XGBoost: depth 4). Every metric "
         "picks its own round on the validation rows, F1 its threshold, too.",
         "Rankers have all rows as one query: lambdarank with its default truncation, rank:pairwise "
@@ -222,7 +222,7 @@ def _line(
         off = own - np.array(base[label])[: own.size, k]
         error = off.std(ddof=1) / np.sqrt(off.size) if off.size > 1 else np.inf
         is_clear = abs(off.mean()) > 2.0 * error
-        clear[off.mean() < 0.0] += is_clear
+        clear[int(off.mean() < 0.0)] += int(is_clear)
         cells.append(f"{off.mean():+.4f}{'*' if is_clear else ''}")
         means.append(off.mean())
     own_loss = method.endswith(", log-loss")

@@ -124,7 +124,7 @@ def summary(found: dict[str, dict[str, list[list[float]]]]) -> dict[str, object]
         "tables": tables,
         "notes": [
             f"Hidden layers of 128 and 64, Adam at rates {RATES}, {EPOCHS} epochs, batches of "
-            f"{BATCH}; at most 10,000 rows, 60 % to train on. Validation AUC picks the rate for "
+            f"{BATCH}; at most 3,000 rows to train on. Validation AUC picks the rate for "
             f"everybody, each metric its epoch. Seeds of a set: {min(counts)} to {max(counts)}."
         ],
         "cells": found,

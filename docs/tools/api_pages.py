@@ -25,6 +25,7 @@ MODULES = {
     "online": ["auctor.streaming"],
     "covariance": ["auctor.covariance"],
     "tune": ["auctor.tune"],
+    "boost": ["auctor.boost"],
     "hierarchy": ["auctor.hierarchy", "auctor.hierarchy.metrics", "auctor.hierarchy.policies"],
     "forecast": ["auctor.forecast", "auctor.forecast.metrics"],
     "reports": ["auctor.reports"],

@@ -6,6 +6,7 @@ benchmark, or after a new metric.
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,14 @@ PAGES = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / name
-        for name in ("index.md", "measured.md", "which.md", "choose.md", "record.md")
+        for name in (
+            "index.md",
+            "measured.md",
+            "which.md",
+            "choose.md",
+            "record.md",
+            "metric-losses.md",
+        )
     ),
 ]
 
@@ -409,7 +417,22 @@ _MEASURED = (
     record_missed,
 )
 _ALL = (*_MEASURED, metrics, metric_guide)
-TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in _ALL}
+#: Tables of losses of metrics in models of others: section and title, by the name of the place.
+_LOSSES = {
+    "network_auc": ("loss_networks", "AUC: BCE, and differences to it ± two standard errors"),
+    "network_ap": ("loss_networks", "AP: BCE, and differences to it ± two standard errors"),
+    "step_cost": ("loss_costs", "A step of an MLP on a processor, 512 rows"),
+    "booster_auc": ("loss_boosters", "AUC: log-loss, and differences to it"),
+    "booster_partial_auc": ("loss_boosters", "partial AUC 0.1: log-loss, and differences to it"),
+    "booster_ap": ("loss_boosters", "AP: log-loss, and differences to it"),
+    "booster_break_even": ("loss_boosters", "break-even: log-loss, and differences to it"),
+    "booster_top": ("loss_boosters", "precision in the top 1 %: log-loss, and differences to it"),
+    "booster_f1": ("loss_boosters", "F1: log-loss, and differences to it"),
+    "objective_cost": ("loss_costs", "CPU s of an objective, 1e+06 rows"),
+}
+TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in _ALL} | {
+    place: partial(_titled, "metric_losses", *where) for place, where in _LOSSES.items()
+}
 _PLACE = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 
 

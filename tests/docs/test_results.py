@@ -12,7 +12,10 @@ ROOT = Path(__file__).parents[2]
     "page",
     [
         "README.md",
-        *(f"docs/{name}.md" for name in ("index", "measured", "which", "choose", "record")),
+        *(
+            f"docs/{name}.md"
+            for name in ("index", "measured", "which", "choose", "record", "metric-losses")
+        ),
     ],
 )
 def test_tables_are_up_to_date(page):
