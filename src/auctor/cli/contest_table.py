@@ -43,6 +43,7 @@ def about(result: Contest, rules: Rules) -> dict[str, Any]:
         "best_possible": 0.0 if falls else result.best_possible,  # no cost, error or loss
         "counts": "" if counts is None else str(counts),
         "test": "corrected resampled t-test, Holm",
+        "delong": "paired, on the held-out rows, Holm" if rules.metric == "auc" else None,
         "recommendation": result.advice,
     }
 
@@ -133,6 +134,14 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
         yield (
             "vs best: difference from the best mean. p: two-sided corrected resampled t-test over "
             "the folds, with Holm's correction for the number of models."
+        )
+    tested = sorted((row.delong, row.name) for row in result.rows if not math.isnan(row.delong))
+    if tested:
+        listed = ", ".join(f"{name} {_p_value(p)}" for p, name in tested)
+        yield (
+            f"DeLong's test of the AUCs on the held-out rows, p against the best: {listed}. It "
+            "takes the models as fitted; p above also counts that other training rows give other "
+            "models, and the advice follows it."
         )
     if any(row.stopped_early for row in result.rows):
         yield "* In some folds a fit stopped before it reached its tolerance."

@@ -22,13 +22,14 @@ from auctor.core.errors import AuctorError, ConvergenceWarning, DataError, speak
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import as_matrix, wrap
 from auctor.data.preparation import standardise
-from auctor.evaluate.verdict import LINEAR, Row, compared, is_clear, recommendation
+from auctor.evaluate.verdict import LINEAR, Row, compared, is_clear, recommendation, with_delong
 from auctor.fit.batch import best_possible, per_row
 from auctor.fit.folds import AT_RANDOM, SplitBy, folds_by
 from auctor.fit.metric import Goal, resolve_metric
 from auctor.fit.registry import resolve_penalty
 from auctor.fit.select import SMOOTH_RATIO
 from auctor.losses import Logistic
+from auctor.metrics.inputs import Inputs
 from auctor.problem import Problem
 from auctor.solvers import strength_max
 from auctor.tables.encode import one_hot_rows, one_hot_schema
@@ -240,6 +241,9 @@ def contest(
         for c in contenders
     ]
     table, best = compared(rows, rules.folds)
+    if rules.metric == "auc":
+        held = {name: [fold.held for fold in found] for name, found in measured.items()}
+        table = with_delong(table, best, held, rules.folds)
     n, d = matrix.shape
     best_mean = float(np.mean(possible))
     split = AT_RANDOM if by is None else by.described
@@ -260,7 +264,7 @@ def _plain(train: Any, held: Any, schema: Schema | None) -> tuple[Any, Any]:
 
 
 class _HeldOutResult(NamedTuple):
-    """Metrics and seconds of one contender on one test fold."""
+    """Metrics and seconds of one contender on one test fold, and its scores there."""
 
     value: float
     auc: float
@@ -270,6 +274,7 @@ class _HeldOutResult(NamedTuple):
     strength: float
     early: bool
     on_edge: bool
+    held: Inputs
 
 
 def _check_rows(hits: Array, rules: Rules) -> None:
@@ -409,6 +414,7 @@ def _measure(
         strength=model.strength,
         early=any(issubclass(w.category, contender.early) for w in caught),
         on_edge=model.on_edge,
+        held=Inputs(truth, scores, weight),
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from auctor.core.types import FloatArray
+from auctor.metrics.delong import AucComparison, compare_auc
+from auctor.metrics.inputs import Inputs
 
 #: Kinds of models, for the recommendation; ours by the names that models have.
 CONSTANT = "constant"
@@ -38,7 +40,8 @@ class Row(NamedTuple):
     corrected for the number of contenders (Holm) and NaN where the best strength of one of the two
     is at the end of its grid. ``stopped_early`` is the number of folds in which a fit missed its
     tolerance, ``on_edge`` the number of folds whose best strength is at the end of the grid.
-    ``refused`` is the reason why there are no numbers.
+    ``refused`` is the reason why there are no numbers. ``delong`` is, where the metric is the AUC,
+    the p-value of DeLong's test on the held-out rows against the best, corrected in the same way.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Row(NamedTuple):
     on_edge: int = 0
     refused: str = ""
     values: tuple[float, ...] = ()
+    delong: float = math.nan
 
 
 def in_own_units(row: Row, base: float | None) -> Row:
@@ -102,6 +106,45 @@ def corrected_t_test(
     if variance == 0.0:
         return mean, 1.0 if mean == 0.0 else 0.0
     return mean, float(2.0 * stats.t.sf(abs(mean) / math.sqrt(variance), count - 1))
+
+
+def delong_over_folds(tests: Sequence[AucComparison], folds: int) -> float:
+    """P-value of DeLong's paired tests on the test rows of folds, taken together.
+
+    The rows of the folds of one drawing are independent, so variances of their mean difference add
+    up. Every drawing has the same rows: more of them average the difference, not the variance. The
+    fitted models are taken as they are; `corrected_t_test` also counts the choice of their rows.
+
+    Examples
+    --------
+    >>> test = AucComparison(0.02, 0.01, 0.0455)
+    >>> round(delong_over_folds([test], 1), 3), round(delong_over_folds([test] * 4, 4), 6)
+    (0.046, 6.3e-05)
+    """
+    difference = float(np.mean([test.difference for test in tests]))
+    error = math.sqrt(float(np.mean([test.standard_error**2 for test in tests])) / folds)
+    if error == 0.0:
+        return 1.0 if difference == 0.0 else math.nan
+    return float(2.0 * stats.norm.sf(abs(difference) / error))
+
+
+def with_delong(
+    rows: Sequence[Row], best: str, held: Mapping[str, Sequence[Inputs]], folds: int
+) -> list[Row]:
+    """The rows with the p-values of DeLong's test against the best, by the held-out rows of each.
+
+    ``held`` has classes, scores and weights of the test rows of every fold by name of the model.
+    """
+
+    def p_value(row: Row) -> float:
+        if row.refused or row.name == best:
+            return math.nan
+        pairs = zip(held[row.name], held[best], strict=True)
+        tests = [compare_auc(a.positive, a.scores, b.scores, weight=a.weight) for a, b in pairs]
+        return delong_over_folds(tests, folds)
+
+    found = holm([p_value(row) for row in rows]) if best else [math.nan] * len(rows)
+    return [row._replace(delong=p) for row, p in zip(rows, found, strict=True)]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
