@@ -1,5 +1,5 @@
 """The contenders of a comparison: auctor's models, a constant, and the usual models of others."""
 
-from auctor.contenders.ours import our_contenders
+from auctor.core.lazy import names_on_first_use
 
-__all__ = ["our_contenders"]
+__getattr__, __dir__, __all__ = names_on_first_use(__name__, __file__)
