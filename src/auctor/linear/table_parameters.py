@@ -116,7 +116,7 @@ def additive(table: TableParameters) -> ClassifierParameters:
             )
     params |= {name: getattr(table, name) for name in CURVES}
     # Defaults of linear models become those of additive models.
-    del params["threshold_cv"], params["device"]
+    del params["threshold_cv"]
     if params["penalty"] == ClassifierParameters().penalty:
         params["penalty"] = AdditiveParameters().penalty
     if table.n_strengths is not None:
