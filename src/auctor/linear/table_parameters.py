@@ -94,7 +94,6 @@ def linear(table: TableParameters) -> ClassifierParameters:
         raise _needs_additive(needs, "{option2}", got)
     params = vars(parameters_of(ClassifierParameters, table))
     strength = params.pop("strength")
-    del params["device"]  # tables have none
     if isinstance(strength, str) and strength == "auto":
         if table.penalty != "none":
             search = {"n_strengths": table.n_strengths, "cv": table.cv, "rule": table.rule}
