@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 import numpy as np
+from scipy.signal import lfilter
 
 from benchmarks.problems.datasets import stored
 
@@ -21,9 +22,10 @@ class Load(NamedTuple):
     holidays: tuple[str, ...]
     origins: int
 
-    def last_years(self, years: int) -> Load:
-        """The years before 2014, and 2014."""
-        kept = self.stamps >= np.datetime64(f"{2014 - years}-01-01")
+    def between(self, first: int, last: int) -> Load:
+        """The days of some years, of which the last one is forecast."""
+        kept = self.stamps >= np.datetime64(f"{first}-01-01")
+        kept &= self.stamps < np.datetime64(f"{last + 1}-01-01")
         heat = None if self.heat is None else self.heat[kept]
         return self._replace(stamps=self.stamps[kept], load=self.load[kept], heat=heat)
 
@@ -66,6 +68,35 @@ def elecdemand() -> Load:
     days = stamps[::48].astype("datetime64[D]")
     free = (work[::48] == 0) & np.is_busday(days)
     return Load(stamps, load, heat, tuple(map(str, days[free])), 56)
+
+
+def generated() -> Load:
+    """An invented utility in a hot country, 2019 to 2022: cooling, growth, a weekend of Friday.
+
+    Load is a profile of the day times a weekly factor and a trend, plus cooling that follows a mean
+    of the last 36 hours of temperature above 22 degrees; weather and noise are autoregressions.
+    """
+    rng, hours = np.random.default_rng(20), np.arange("2019-01-01", "2023-01-01", dtype="M8[h]")
+    t = np.arange(hours.size)
+    hour, day, year = t % 24, t // 24, t / (24 * 365.25)
+    weather = _autoregression(rng.normal(scale=0.35, size=t.size), 0.99)
+    heat = 24 - 9 * np.cos(2 * np.pi * (year - 0.05)) - 5 * np.cos(2 * np.pi * (hour - 3) / 24)
+    heat += weather
+    felt = np.convolve(np.maximum(heat - 22, 0), np.full(36, 1 / 36))[: t.size]
+    friday, saturday = (day + 1) % 7 == 4, (day + 1) % 7 == 5  # 1 January 2019 is a Tuesday
+    holiday = np.isin(day % 365, (0, 120, 121, 300))
+    free = 1 - 0.14 * (friday | holiday) - 0.08 * saturday
+    evening = np.exp(-((((hour - 20 + 12) % 24) - 12) ** 2) / 8)
+    profile = 1 + 0.18 * np.sin(2 * np.pi * (hour - 9) / 24) * free + 0.22 * evening
+    noise = _autoregression(rng.normal(scale=0.004, size=t.size), 0.93)
+    load = 900 * np.exp(0.03 * year + noise) * (profile * free + 0.035 * felt)
+    days = tuple(map(str, np.unique(hours[holiday].astype("M8[D]"))))
+    return Load(hours.astype("M8[m]"), load, heat, days, 365)
+
+
+def _autoregression(shocks: np.ndarray, share: float) -> np.ndarray:
+    """``z[t] = share z[t - 1] + shocks[t]``."""
+    return lfilter([1.0], [1.0, -share], shocks)
 
 
 def federal(year: int) -> list[date]:

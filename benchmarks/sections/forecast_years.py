@@ -14,7 +14,9 @@ def run(settings: Settings) -> dict[str, object]:
     """Two more cases of the same protocol."""
     seven = ("kernel_ridge", "ridge", "lightgbm", "scikit-learn SVR by step")
     cases = {
-        "ISO-NE, 3 years, no temperature": Case("isone", 3, "past", contenders=NAMES[:-1]),
-        "ISO-NE, 7 years": Case("isone", 7, contenders=seven, grid=ONE),
+        "ISO-NE, 3 years, no temperature": Case(
+            "isone", (2011, 2014), "past", contenders=NAMES[:-1]
+        ),
+        "ISO-NE, 7 years": Case("isone", (2007, 2014), contenders=seven, grid=ONE),
     }
     return measure(settings, "New England, other cases, one thread", cases)

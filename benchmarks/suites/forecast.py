@@ -1,10 +1,10 @@
-"""Load a day ahead: years of New England, short series, the thesis, and solvers."""
+"""Load a day ahead: New England, short and held-out series, the thesis, and solvers."""
 
 from __future__ import annotations
 
 from benchmarks.sections import (
-    forecast_curves,
     forecast_days,
+    forecast_held_out,
     forecast_short,
     forecast_thesis,
     forecast_years,
@@ -13,5 +13,5 @@ from benchmarks.sections import (
 name = "forecast"
 title = "Forecasts of load a day ahead"
 sections = (
-    forecast_days, forecast_years, forecast_short, forecast_thesis, forecast_curves,
+    forecast_days, forecast_years, forecast_short, forecast_held_out, forecast_thesis,
 )  # fmt: skip

@@ -14,7 +14,8 @@ from auctor.saved.values import need
 from auctor.saved.whole import SavedEstimator
 
 #: Attributes of a fitted forecaster that a file has as they are.
-KEPT = ("embedding_", "history_", "exogenous_", "unit_", "log_", "residuals_", "quantiles_")
+KEPT = ("embedding_", "history_", "exogenous_", "unit_", "log_", "residuals_", "outside_",
+        "quantiles_")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,6 +28,7 @@ class SavedForecaster(SavedEstimator):
     unit: float
     log: bool
     residuals: FloatArray
+    outside: float
     quantiles: tuple[Any, ...]
     model: Any
 
@@ -63,7 +65,7 @@ class SavedForecaster(SavedEstimator):
         forecaster.check_parameters()
         for name in KEPT:
             setattr(forecaster, name, getattr(self, name[:-1]))
-        need(len(self.residuals) > 0, "errors")
+        need(len(self.residuals) > 0 and 0.0 <= self.outside <= 1.0, "errors")
         floats(self.residuals, (len(self.residuals), forecaster.horizon_))
         shape = (self.history.n_days, self.history.per_day)
         for table in self.history.values.values():
