@@ -122,6 +122,6 @@ def pair_gains(
             curves = sums[q, :, members + k].copy()
             total = slopes.sum()
             parent = total * total / (curves.sum() + ridge)
-            one = best_halves(slopes, curves, counts[q], height, width, False, ridge, fewest)
-            two = best_halves(slopes, curves, counts[q], width, height, True, ridge, fewest)
+            one = best_halves(slopes, curves, counts[q], height, width, np.bool_(False), ridge, fewest)
+            two = best_halves(slopes, curves, counts[q], width, height, np.bool_(True), ridge, fewest)
             out[q, k] = max(max(one, two) - parent, 0.0)

@@ -180,7 +180,7 @@ def solve_column(
                     continue
             if last >= 0 and theta[step[last]] != 0.0:  # not moved to 0 just now
                 change = level_change(
-                    g, d, max(c, 0), last, k, int(step[last]), empty, levels, theta
+                    g, d, max(c, 0), np.int64(last), k, int(step[last]), empty, levels, theta
                 )
                 if change != 0.0:
                     theta[k if k != empty else theta.shape[0] - 1] += change
@@ -248,11 +248,14 @@ def sweep_columns(
     for sweep in range(sweeps):
         gains[:] = 0.0
         for j in range(active.shape[0]):
-            if not (active[j] & going).any():
+            needed = False
+            for m in range(members):
+                needed = needed or (active[j, m] and going[m])
+            if not needed:
                 continue
             size = sizes[j]
             sums[:size] = 0.0
-            to_next_column(words, last, moved, h, r, j, sums)
+            to_next_column(words, np.int64(last), moved, h, r, j, sums)
             moved[:] = 0.0
             last = -1
             for m in range(members):
@@ -269,9 +272,11 @@ def sweep_columns(
                     moved[c, m] = part[c]
                 if gain > 0.0:
                     last = j
+        needed = False
         for m in range(members):
             first[m] = max(first[m], gains[m])
             going[m] = going[m] and gains[m] > share * first[m]
-        if not going.any():
+            needed = needed or going[m]
+        if not needed:
             return sweep + 1
     return sweeps

@@ -170,7 +170,8 @@ def descend_matrix(
             break
         if p < MANY:
             continue
-        xs[seen], slopes[seen] = x, slope
+        for j in range(p):
+            xs[seen, j], slopes[seen, j] = x[j], slope[j]
         seen += 1
         if seen > MEMORY:
             # Anderson: the affine combination of the last iterates with the shortest difference.
@@ -180,8 +181,10 @@ def descend_matrix(
                 _combination(slopes, mix, trial_slope)
                 now = _model_value(gradient, slope, w, x, l1, l2, lower, upper)
                 if _model_value(gradient, trial_slope, w, trial, l1, l2, lower, upper) < now:
-                    x[:], slope[:] = trial, trial_slope
-    change[:] = x - w
+                    for j in range(p):
+                        x[j], slope[j] = trial[j], trial_slope[j]
+    for j in range(p):
+        change[j] = x[j] - w[j]
     return sweeps
 
 

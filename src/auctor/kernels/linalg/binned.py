@@ -279,12 +279,14 @@ def gram_blocks(
             for back in range(sizes[j]):
                 c = sizes[j] - 1 - back
                 if own[j, c] != empty:
-                    half[own[j, c] - first] = pairs[c]
+                    for e in range(sizes[k]):
+                        half[own[j, c] - first, e] = pairs[c, e]
                 if back:  # the sum over this code and all above it
                     for e in range(sizes[k]):
                         pairs[c, e] += pairs[c + 1, e]
                 if step[j, c] != empty:
-                    half[step[j, c] - first] = pairs[c]
+                    for e in range(sizes[k]):
+                        half[step[j, c] - first, e] = pairs[c, e]
             # half B_k
             for q in range(width):
                 above = 0.0
