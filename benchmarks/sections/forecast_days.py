@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import dataclass
@@ -237,6 +238,7 @@ def prophet(data: loads.Load) -> dict[str, Any]:
     import pandas as pd
     from prophet import Prophet
 
+    logging.getLogger("cmdstanpy").setLevel(logging.WARNING)
     per_day, z = int((data.stamps < data.stamps[0] + np.timedelta64(1, "D")).sum()), data.load
     first, made = z.size - data.origins * per_day, []
     start = os.times()

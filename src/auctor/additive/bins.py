@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -180,17 +180,18 @@ class Bins:
             What the user asks of columns of numbers.
         """
         most = bin_count(matrix.shape[0], weight, n_bins)
-        tables = value_tables(matrix, weight, categories)
+        ends: list[tuple[float, float] | None] = []
+        tables = _with_ends(value_tables(matrix, weight, categories), ends)
         made = cls.of_tables(tables, most, categories, wishes)
-        if all(table.ends is None for table in tables):
+        if all(pair is None for pair in ends):
             return made
         mass = np.ones(matrix.shape[0]) if weight is None else weight
-        return made.of_all_rows(tables, made.rows(matrix).histograms(mass) / mass.sum())
+        return made.of_all_rows(ends, made.rows(matrix).histograms(mass) / mass.sum())
 
     @classmethod
     def of_tables(
         cls,
-        tables: Sequence[ValueTable],
+        tables: Iterable[ValueTable],
         most: int,
         categories: Mapping[int, Sequence[Any] | None],
         wishes: Mapping[int, Wish] = MappingProxyType({}),
@@ -205,13 +206,13 @@ class Bins:
             ]
         )
 
-    def of_all_rows(self, tables: Sequence[ValueTable], shares: FloatArray) -> Bins:
+    def of_all_rows(self, ends: Sequence[tuple[float, float] | None], shares: FloatArray) -> Bins:
         """The same cuts, where they are of a sample with the shares and ranges of all rows."""
         columns = [
-            replace(column, share=share[: column.size], low=table.ends[0], high=table.ends[1])
-            if isinstance(column, ColumnBins) and table.ends is not None
+            replace(column, share=share[: column.size], low=pair[0], high=pair[1])
+            if isinstance(column, ColumnBins) and pair is not None
             else column
-            for column, table, share in zip(self.columns, tables, shares, strict=False)
+            for column, pair, share in zip(self.columns, ends, shares, strict=False)
         ]
         return Bins(columns)
 
@@ -353,3 +354,12 @@ def read_values(X: Any, n_columns: int | None = None, names: Sequence[str] | Non
             f"{n_columns} columns", got=matrix.shape[1], todo="Pass the columns used in fit."
         )
     return matrix
+
+
+def _with_ends(
+    tables: Iterable[ValueTable], ends: list[tuple[float, float] | None]
+) -> Iterator[ValueTable]:
+    """The tables, whose ranges are added to ``ends``: only one of them is in memory."""
+    for table in tables:
+        ends.append(table.ends)
+        yield table

@@ -6,7 +6,7 @@ up; the sample is that of the rows whose numbers have the smallest hash values.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -132,15 +132,19 @@ class ValueQuestion:
 
         The range leaves missing values out; it is (inf, -inf) if all are missing.
         """
-        out = []
+        return list(self.answers(matrix, rows, weight))
+
+    def answers(
+        self, matrix: Any, rows: IntArray, weight: FloatArray | None
+    ) -> Iterator[tuple[ValueTable | None, FloatArray, float, float]]:
+        """The same, a column at a time: the values of one column are in memory."""
         for j, values in enumerate(column_values(matrix)):
             levels = j in self.categories
             table = all_values(values, weight) if levels else distinct_values(values, weight)
             there = values[~np.isnan(values)]
             ends = (there.min(), there.max()) if there.size else (np.inf, -np.inf)
             some = np.empty(0) if levels else np.asarray(values[rows], dtype=np.float64)
-            out.append((table, some, float(ends[0]), float(ends[1])))
-        return out
+            yield table, some, float(ends[0]), float(ends[1])
 
 
 def all_values(values: Array, weight: FloatArray | None) -> ValueTable:
@@ -177,20 +181,23 @@ def _check_ends(data: Sharded, answers: Sequence[Sequence[Any]]) -> None:
 
 def value_tables(
     matrix: Any, weight: FloatArray | None, categories: Collection[int]
-) -> list[ValueTable]:
-    """What the bins of every column are cut by; ``matrix`` may be rows in shards."""
+) -> Iterator[ValueTable]:
+    """What the bins of every column are cut by, in order; ``matrix`` may be rows in shards.
+
+    Rows in memory are read a column at a time, so that no second copy of them is made.
+    """
     n = matrix.shape[0]
     rows, question = sampled_rows(n), ValueQuestion(frozenset(categories))
     mass = np.ones(rows.size) if weight is None else weight[rows]
     if not in_shards(matrix):
         if rows.size == n:  # all rows as they are
-            return [
-                all_values(values, weight)
-                if j in categories
-                else ValueTable(np.asarray(values, dtype=np.float64), mass, np.ones(n))
-                for j, values in enumerate(column_values(matrix))
-            ]
-        answers = [question.answer(matrix, rows, weight)]
+            for j, values in enumerate(column_values(matrix)):
+                if j in categories:
+                    yield all_values(values, weight)
+                else:
+                    yield ValueTable(np.asarray(values, dtype=np.float64), mass, np.ones(n))
+            return
+        answers: Sequence[Iterable[Any]] = [question.answers(matrix, rows, weight)]
     else:
         check_tables(rows.size, matrix.shape[1])
         ends = np.cumsum(matrix.holder.lengths)
@@ -200,9 +207,9 @@ def value_tables(
             for part, end, size in zip(parts, ends, matrix.holder.lengths, strict=True)
         ]
         weights = PerShard([None] * len(local)) if weight is None else matrix.holder.split(weight)
-        answers = matrix.holder.ask("answer", question, PerShard(local), weights)
-        _check_ends(matrix, answers)
-    tables = []
+        found = matrix.holder.ask("answer", question, PerShard(local), weights)
+        _check_ends(matrix, found)
+        answers = found
     for j, column in enumerate(zip(*answers, strict=True)):
         table = merged([one[0] for one in column], None if j in categories else MAX_VALUE_CODES + 1)
         if table is None:
@@ -210,5 +217,4 @@ def value_tables(
             ends_ = min(one[2] for one in column), max(one[3] for one in column)
             whole = rows.size == n
             table = ValueTable(values, mass, np.ones(rows.size), None if whole else ends_)
-        tables.append(table)
-    return tables
+        yield table

@@ -138,7 +138,12 @@ def _ends(strip: Array) -> tuple[Array, Array]:
 def largest_size(matrix: Any) -> float:
     """The largest absolute entry, ignoring NaN; 0 if there is none."""
     values = matrix if is_dense(matrix) else matrix.data
-    return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))
+    # Both ends, as the absolute values would be a second matrix.
+    ends = (
+        np.fmax.reduce(values, axis=None, initial=0),
+        np.fmin.reduce(values, axis=None, initial=0),
+    )
+    return max(float(ends[0]), -float(ends[1]))
 
 
 def from_lines(lines: CompressedColumns, n: int) -> Any:

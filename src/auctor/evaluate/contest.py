@@ -228,7 +228,7 @@ def contest(
                 )
                 if rules.budget is not None and needed > 1.5 * rules.budget and not number:
                     slow[contender.name] = (
-                        f"It would take {needed:.0f} seconds. Set `repeats` to have it."
+                        f"It would take {needed:.0f} seconds; a number of repeats lifts the limit."
                     )
             except (AuctorError, ValueError) as error:
                 # The others go on; the table shows the reason in place of numbers.

@@ -86,7 +86,7 @@ class CodedTable:
         """The bins with the shares of all rows, and the schema, as plain values."""
         assert self.counts is not None
         shares = self.counts / self.counts[0].sum()
-        bins = self.bins.of_all_rows(self.tables, shares)
+        bins = self.bins.of_all_rows([table.ends for table in self.tables], shares)
         columns = [
             replace(column, share=share[: column.size]) if isinstance(column, LevelBins) else column
             for column, share in zip(bins.columns, shares, strict=True)

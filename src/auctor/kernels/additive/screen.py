@@ -122,6 +122,9 @@ def pair_gains(
             curves = sums[q, :, members + k].copy()
             total = slopes.sum()
             parent = total * total / (curves.sum() + ridge)
-            one = best_halves(slopes, curves, counts[q], height, width, np.bool_(False), ridge, fewest)
-            two = best_halves(slopes, curves, counts[q], width, height, np.bool_(True), ridge, fewest)
-            out[q, k] = max(max(one, two) - parent, 0.0)
+            best = 0.0
+            for flip in range(2):
+                one, two = (width, height) if flip else (height, width)
+                gain = best_halves(slopes, curves, counts[q], one, two, flip == 1, ridge, fewest)
+                best = max(best, gain)
+            out[q, k] = max(best - parent, 0.0)

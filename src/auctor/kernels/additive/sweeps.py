@@ -180,7 +180,7 @@ def solve_column(
                     continue
             if last >= 0 and theta[step[last]] != 0.0:  # not moved to 0 just now
                 change = level_change(
-                    g, d, max(c, 0), np.int64(last), k, int(step[last]), empty, levels, theta
+                    g, d, max(c, 0), int(last), k, int(step[last]), empty, levels, theta
                 )
                 if change != 0.0:
                     theta[k if k != empty else theta.shape[0] - 1] += change
@@ -255,7 +255,7 @@ def sweep_columns(
                 continue
             size = sizes[j]
             sums[:size] = 0.0
-            to_next_column(words, np.int64(last), moved, h, r, j, sums)
+            to_next_column(words, int(last), moved, h, r, j, sums)
             moved[:] = 0.0
             last = -1
             for m in range(members):

@@ -59,7 +59,7 @@ def _append(
 def factorise(G: FloatArray, shift: float, active: IntArray, size: int, L: FloatArray) -> None:
     """Compute the factor of the active entries from scratch."""
     for k in range(size):
-        _append(G, shift, active, np.int64(k), L, active[k])
+        _append(G, shift, active, int(k), L, active[k])
 
 
 @kernel
@@ -156,7 +156,7 @@ def _maximise_on_face(
             steps += 1
             continue
         a[active[used]] = 0.0
-        _remove(active, size, L, np.int64(used))
+        _remove(active, size, L, int(used))
         size -= 1
     return size
 
@@ -186,7 +186,7 @@ def maximise(
                 first = i
         a[:n] = 0.0
         a[first] = 1.0
-        _append(G, shift, active, np.int64(0), L, np.int64(first))
+        _append(G, shift, active, size, L, int(first))
         size = 1
     value = -math.inf
     for _ in range(10 * n + EXTRA_STEPS):
@@ -222,6 +222,6 @@ def maximise(
         if new < 0 or not reached > value:
             break
         value = reached
-        _append(G, shift, active, np.int64(size), L, np.int64(new))
+        _append(G, shift, active, int(size), L, int(new))
         size += 1
     return size
