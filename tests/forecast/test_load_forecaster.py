@@ -221,3 +221,18 @@ def test_metrics():
     assert metrics.peak_error(y, forecast) == pytest.approx(12.5)
     with pytest.raises(DataError, match="one shape"):
         metrics.rmse(y, forecast[:1])
+
+
+def test_bands_adapt_to_days_that_miss_them():
+    at = 140 * 24
+    loud = LOAD.copy()
+    loud[at:] *= np.exp(0.05 * np.random.default_rng(1).normal(size=LOAD.size - at))
+    one, two = (LoadForecaster().fit((STAMPS[:at], LOAD[:at]), OTHER) for _ in range(2))
+    width = np.subtract(*one.forecast()[3:1:-1]).mean()
+    one.update((STAMPS[at:], loud[at:]))
+    for day in range(at, LOAD.size, 24):
+        two.update((STAMPS[day : day + 24], loud[day : day + 24]))
+    assert one.outside_ < 0.15  # it was .2
+    assert one.outside_ == pytest.approx(two.outside_, rel=1e-9)
+    tomorrow = (STAMPS[-24:] + np.timedelta64(1440, "m"), HEAT[-24:])
+    assert np.subtract(*one.forecast(exogenous=tomorrow)[3:1:-1]).mean() > 1.5 * width
