@@ -17,10 +17,13 @@ from auctor.additive.lockstep import starts_at
 from auctor.additive.screen import Grids
 from auctor.additive.task import Coded, Fit, Fold, Task, fit_of, start_of
 from auctor.core.protocols import Penalty
+from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.core.watching import tell_stage
 from auctor.fit.solve import check_not_interrupted
 from auctor.penalties import BoundedElasticNet
+from auctor.problem import Problem
+from auctor.solvers import strength_max
 from auctor.solvers.sparse.path import PathRun
 
 #: Strengths of curves without a lower loss on held-out rows after which their path ends.
@@ -33,6 +36,8 @@ MAP_PATIENCE = 4
 LARGE, SCOUTS = 100_000, 3
 #: Strengths of the ridge on maps, in units of one row: the largest, the smallest, their number.
 MAP_STRENGTHS = (1e4, 0.015, 16)
+#: Smallest over largest strength of the l1 penalty on maps; as many strengths.
+TWIN_RATIO = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,8 @@ class PairRule:
     excluded : sequence of pairs
     signs : int array
         Direction of every column.
+    twins : bool
+        Whether every member is the mean of one with a ridge on maps and one with an l1 penalty.
     """
 
     columns: IntArray
@@ -57,6 +64,7 @@ class PairRule:
     count: int | None = None
     forced: Array | None = None
     excluded: Sequence[tuple[int, int]] = ()
+    twins: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +82,8 @@ class Members:
         The strengths tried, decreasing, and the loss of each fold's held-out rows.
     map_strength : float, optional
         Of the ridge on maps, in units of one row.
+    twin_strength : float, optional
+        Of the l1 penalty on the maps of the twins.
     oof : (n times,) array
         Scores of every row by the member that leaves it out; NaN where none does.
     gains : (pairs,) array
@@ -90,9 +100,16 @@ class Members:
     losses: FloatArray
     oof: FloatArray
     map_strength: float | None = None
+    twin_strength: float | None = None
     gains: FloatArray = field(default_factory=lambda: np.empty(0))
     reached: str = ""
     interrupted: bool = False
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """The solution of every member, then those of the twins."""
+        twins = [fit.twin for fit in self.fits if fit.twin is not None]
+        return [fit.solution for fit in self.fits] + twins
 
 
 def fit_curves(
@@ -169,8 +186,8 @@ def fold_shares(task: Task, folds: Sequence[Fold]) -> FloatArray:
     return share
 
 
-def map_penalty(pairs: Sequence[PairBins], gains: FloatArray, strength: float) -> FloatArray:
-    """Ridge weights of the parameters of maps: in inverse proportion to the pairs' gains."""
+def map_weights(pairs: Sequence[PairBins], gains: FloatArray, strength: float) -> FloatArray:
+    """Weights of the parameters of maps: in inverse proportion to the pairs' gains."""
     cost = gains.mean() / np.maximum(gains, 1e-3 * gains.mean())
     return strength * np.repeat(cost, [pair.book.n_params for pair in pairs])
 
@@ -194,6 +211,16 @@ class MapStage:
         return np.concatenate([pair.lower for pair in self.pairs])
 
 
+def map_levels(
+    task: Task, stage: MapStage, strength: float, kinks: bool
+) -> tuple[FloatArray, FloatArray]:
+    """l1 and ridge weights of the parameters of maps: one of both is 0."""
+    none = np.zeros(stage.lower.size)
+    if kinks:
+        return map_weights(stage.pairs, stage.gains, strength), none
+    return none, map_weights(stage.pairs, stage.gains, strength / row_units(task))
+
+
 def map_stage(
     grids: Grids, task: Task, pairs: Array, gains: FloatArray, signs: IntArray
 ) -> MapStage:
@@ -202,24 +229,34 @@ def map_stage(
 
 
 def fit_maps(
-    task: Task, fits: Sequence[Fit], stages: Sequence[MapStage], folds: Sequence[Fold]
+    task: Task,
+    fits: Sequence[Fit],
+    stages: Sequence[MapStage],
+    folds: Sequence[Fold],
+    *,
+    kinks: bool = False,
 ) -> tuple[float | None, FloatArray]:
     """Maps of each member's own pairs, added to its curves, on a path of strengths.
 
-    Returns the strength of least loss on the held-out rows, or ``None`` if no maps are better, and
-    the scores of every row by the member that leaves it out.
+    The penalty is a ridge, or an l1 norm with ``kinks``. Returns the strength of least loss on the
+    held-out rows, or ``None`` if no maps are better, and the scores of every row by the member that
+    leaves it out.
     """
     scouts = scouting(task, folds)
     share = fold_shares(task, scouts)
     known = [fit.scores for fit in fits]
 
+    def problem_of(k: int, strength: float) -> tuple[Task, Problem]:
+        """The maps of member k at a strength."""
+        stage, part = stages[k], task.on(folds[k].train)
+        l1, ridge = map_levels(part, stage, strength, kinks)
+        return part, part.problem(stage.matrix, BoundedElasticNet(1.0, l1, ridge), known[k])
+
     def added(k: int, strength: float, start: Fit | None) -> Fit | None:
         """The maps of member k at a strength; ``None`` without pairs."""
-        stage, part = stages[k], task.on(folds[k].train)
-        if not stage.pairs:
+        if not stages[k].pairs:
             return None
-        ridge = map_penalty(stage.pairs, stage.gains, strength / row_units(part))
-        problem = part.problem(stage.matrix, BoundedElasticNet(1.0, 0.0, ridge), known[k])
+        part, problem = problem_of(k, strength)
         return fit_of(part, problem, part.solve(problem, start_of(problem, start)))
 
     def whole(k: int, maps: Fit | None) -> FloatArray:
@@ -230,8 +267,14 @@ def fit_maps(
     strength, since = None, 0
     maps: list[Fit | None] = [None] * len(folds)
     kept = list(maps)
+    levels = np.geomspace(*MAP_STRENGTHS)
+    if kinks:
+        with_maps = [k for k in range(len(scouts)) if stages[k].pairs]
+        tops = [strength_max(problem_of(k, 1.0)[1]) or 0.0 for k in with_maps]
+        top = max(tops, default=0.0)
+        levels = np.geomspace(top, top * TWIN_RATIO, MAP_STRENGTHS[2]) if top else levels[:0]
     # path of strengths
-    for level in np.geomspace(*MAP_STRENGTHS).tolist():
+    for level in levels.tolist():
         losses = np.empty(len(scouts))
         for k, fold in enumerate(scouts):
             maps[k] = added(k, level, maps[k])

@@ -33,6 +33,8 @@ from auctor.penalties import BoundedElasticNet, GroupL2, SignedGroupL2
 
 #: Names of the penalties on curves.
 PENALTIES = ("fused", "group", "smooth")
+#: Names of the penalties on maps of pairs.
+PAIR_PENALTIES = ("ridge", "both")
 #: l1 weight of a column's straight line, relative to that of a jump at the median.
 LINE_L1 = 0.03
 #: Ridge weight of a column's straight line, relative to the l1 weight of a jump at the median.
@@ -52,6 +54,7 @@ class CurveParameters:
     n_bins: int | None = None
     interactions: Any = "auto"
     exclude: Any = None
+    pair_penalty: str = "ridge"
     members: int = 8
     monotone: Any = None
     shape: Any = None
@@ -96,6 +99,7 @@ def check_curves(params: CurveParameters) -> None:
         check_choice("interactions", params.interactions, ("auto",))
     elif isinstance(params.interactions, Real):
         check_int("interactions", params.interactions, low=0)
+    check_choice("pair_penalty", params.pair_penalty, PAIR_PENALTIES)
     check_int("members", params.members, low=1)
     check_int("n_strengths", params.n_strengths, low=1)
     if isinstance(params.cv, Integral):
@@ -284,11 +288,11 @@ def pair_rule(
     free = np.flatnonzero(~shaped)
     barred = () if params.exclude is None else params.exclude
     excluded = read_pairs("exclude", barred, names, len(bins.columns))
-    wanted = params.interactions
+    wanted, twins = params.interactions, params.pair_penalty == "both"
     if isinstance(wanted, str):
-        return PairRule(free, signs, excluded=excluded)
+        return PairRule(free, signs, excluded=excluded, twins=twins)
     if isinstance(wanted, Integral):
-        return PairRule(free, signs, int(wanted), excluded=excluded)
+        return PairRule(free, signs, int(wanted), excluded=excluded, twins=twins)
     pairs = read_pairs("interactions", wanted, names, len(bins.columns))
     forced = sorted(set(pairs))
     both = [pair for pair in forced if pair in excluded]
@@ -317,7 +321,7 @@ def pair_rule(
                 option=(Option("interactions", bare=True), Option("shape", bare=True)),
             )
     array = np.array(forced, dtype=np.int64).reshape(-1, 2)
-    return PairRule(free, signs, forced=array, excluded=excluded)
+    return PairRule(free, signs, forced=array, excluded=excluded, twins=twins)
 
 
 def read_pairs(

@@ -18,13 +18,12 @@ from auctor.additive.members import (
     fit_curves,
     fit_maps,
     fold_shares,
-    map_penalty,
+    map_levels,
     map_stage,
-    row_units,
     scouting,
 )
 from auctor.additive.screen import Grids, best, pairs_of
-from auctor.additive.task import Coded, Fit, Fold, Task, fit_of, joined, start_of
+from auctor.additive.task import Coded, Fit, Fold, Task, fit_of, joined, mean_fit, start_of
 from auctor.core.protocols import Penalty
 from auctor.core.result import Status
 from auctor.core.types import FloatArray, SeparableSpec
@@ -171,13 +170,18 @@ def _with_pairs(explored: Exploration, rule: PairRule) -> Exploration:
         if rule.count is None and rule.forced is None:
             return explored
         map_strength = MAP_STRENGTHS[0]
+    twin_strength = None
+    if rule.twins:
+        twin_strength, twin_oof = fit_maps(task, curves.fits, stages, folds, kinks=True)
+        if twin_strength is not None:
+            oof = 0.5 * (oof + twin_oof)
     # The pairs of all members, with the curves in one problem.
     mean = gains.mean(axis=1)
     top = np.arange(len(pairs)) if rule.forced is not None else best(mean, count)
     if not top.size:
         return explored
     stage = map_stage(grids, task, pairs[top], np.maximum(mean[top], 1e-12), rule.signs)
-    paired = replace(curves, oof=oof, map_strength=map_strength)
+    paired = replace(curves, oof=oof, map_strength=map_strength, twin_strength=twin_strength)
     return replace(explored, paired=paired, stage=stage)
 
 
@@ -194,34 +198,45 @@ def joint(
     bins = members.bins if stage is None else replace(members.bins, pairs=tuple(stage.pairs))
     gains = np.empty(0) if stage is None else stage.gains
     fits: list[Fit] = []
-    for k, fold in enumerate(folds):
-        tell_stage("member", k + 1, len(folds), task.verbose)
+
+    def fitted(k: int, fold: Fold | None, *, kinks: bool) -> Fit:
+        """Member k, or its twin."""
         part = task.on(None if fold is None else fold.train)
         known = members.fits[k if fold is not None else 0] if members.fits else None
-        ridge = lower = np.empty(0)
-        if stage is not None and members.map_strength is not None:
-            ridge = map_penalty(stage.pairs, stage.gains, members.map_strength / row_units(part))
+        l1 = ridge = lower = np.empty(0)
+        strength = members.twin_strength if kinks else members.map_strength
+        if stage is not None and strength is not None:
+            l1, ridge = map_levels(part, stage, strength, kinks)
             lower = stage.lower
         whole, w0 = None, None
         if penalty.levels is not None:
-            d = design.arrays.n_params
-            both = joint_penalty(penalty.levels, members.strength, d, ridge, lower)
+            both = joint_penalty(
+                penalty.levels, members.strength, design.arrays.n_params, l1, ridge, lower
+            )
             whole = part.problem(matrix, both)
-            w0 = task.last(k, whole)
+            w0 = task.last(k + kinks * len(folds), whole)
         # Where the last fit is no start: the curves of all rows, then maps on top.
         if w0 is None and fold is None and (known is None or whole is None):
             alone = part.problem(design, penalty.with_strength(members.strength))
             known = fit_of(part, alone, part.solve(alone, start_of(alone, known), design))
         if w0 is None and stage is not None and known is not None:
-            bounded = BoundedElasticNet(1.0, 0.0, ridge, lower=lower)
+            bounded = BoundedElasticNet(1.0, l1, ridge, lower=lower)
             known = on_top(part, known, part.problem(stage.matrix, bounded, known.scores))
         if whole is not None:
             start = start_of(whole, known) if w0 is None else w0
             known = fit_of(part, whole, part.solve(whole, start, design))
         assert known is not None
-        if known.solution.status is Status.MAX_SECONDS and (fits or members.fits):
+        return known
+
+    for k, fold in enumerate(folds):
+        tell_stage("member", k + 1, len(folds), task.verbose)
+        fit = fitted(k, fold, kinks=False)
+        if members.twin_strength is not None:
+            fit = mean_fit(fit, fitted(k, fold, kinks=True))
+        late = Status.MAX_SECONDS in (fit.solution.status, fit.twin and fit.twin.status)
+        if late and (fits or members.fits):
             return
-        fits.append(known)
+        fits.append(fit)
         short = len(fits) < len(folds)
         reached = f"{len(fits)} of {len(folds)} members" if short else ""
         yield replace(members, bins=bins, fits=list(fits), gains=gains, reached=reached)
@@ -239,13 +254,18 @@ def on_top(part: Task, known: Fit, problem: Problem) -> Fit:
 
 
 def joint_penalty(
-    curves: SeparableSpec, strength: float, d: int, ridge: FloatArray, lower: FloatArray
+    curves: SeparableSpec,
+    strength: float,
+    d: int,
+    l1: FloatArray,
+    ridge: FloatArray,
+    lower: FloatArray,
 ) -> BoundedElasticNet:
-    """The penalty of d parameters of curves, and ridges and bounds of those of maps."""
-    zero, infinite = np.zeros(ridge.size), np.full(ridge.size, math.inf)
+    """The penalty of d parameters of curves, and the weights and bounds of those of maps."""
+    infinite = np.full(ridge.size, math.inf)
     return BoundedElasticNet(
         1.0,
-        np.append(strength * np.broadcast_to(curves.l1, d), zero),
+        np.append(strength * np.broadcast_to(curves.l1, d), l1),
         np.append(strength * np.broadcast_to(curves.l2, d), ridge),
         lower=np.append(np.broadcast_to(curves.lower, d), lower),
         upper=np.append(np.broadcast_to(curves.upper, d), infinite),

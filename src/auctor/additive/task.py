@@ -27,6 +27,7 @@ from auctor.minimise import OnStep, Solver, minimise
 from auctor.penalties import Repeated
 from auctor.problem import Problem
 from auctor.solvers import resolve
+from auctor.solvers.base import spec_of
 
 #: Rows as codes, in memory or in shards.
 Coded: TypeAlias = BinnedMatrix | CodedShards
@@ -155,18 +156,14 @@ class Task:
         free = self.fit_intercept and self.times == 1
         return Problem(loss, penalty, data, fit_intercept=free)
 
-    def _own(self, problem: Problem) -> bool:
-        """Whether `BlockNewton` solves a problem."""
-        one = isinstance(self.solver, str) and self.solver == "auto" and self.times == 1
-        return one and not BlockNewton.needs & ~problem.provides
-
     def solver_for(self, problem: Problem, leading: Coded | None = None) -> Solver[Any]:
         """The solver: `BlockNewton` where it can, else that of the decision table."""
-        if self._own(problem):
-            if leading is None:
-                return BlockNewton()
-            return BlockNewton(leading.data(self.target, self.n_threads))
-        return resolve(self.solver, problem)
+        one = isinstance(self.solver, str) and self.solver == "auto" and self.times == 1
+        if not one or BlockNewton.needs & ~problem.provides:
+            return resolve(self.solver, problem)
+        if spec_of(problem).l1[0 if leading is None else leading.arrays.n_params :].any():
+            return resolve(self.solver, problem)  # maps with kinks
+        return BlockNewton(None if leading is None else leading.data(self.target, self.n_threads))
 
     def solve(
         self, problem: Problem, w0: FloatArray | None = None, leading: Coded | None = None
@@ -208,6 +205,7 @@ class Fit(NamedTuple):
     intercept: FloatArray  # (times,)
     scores: FloatArray  # (n times,), without the offset
     solution: Solution
+    twin: Solution | None = None  # of the l1 twin, whose mean with ``solution`` this is
 
 
 def fit_of(task: Task, problem: Problem, solution: Solution) -> Fit:
@@ -224,6 +222,17 @@ def fit_of(task: Task, problem: Problem, solution: Solution) -> Fit:
     if isinstance(loss, HasOffsets):
         intercept = loss.offsets_at(moved, problem.data.target)
     return Fit(coef, intercept, scores + np.tile(intercept, task.n_rows), solution)
+
+
+def mean_fit(fit: Fit, twin: Fit) -> Fit:
+    """The mean of a fit and its l1 twin."""
+    return Fit(
+        (fit.coef + twin.coef) / 2.0,
+        (fit.intercept + twin.intercept) / 2.0,
+        (fit.scores + twin.scores) / 2.0,
+        fit.solution,
+        twin.solution,
+    )
 
 
 def start_of(problem: Problem, fit: Fit | None) -> FloatArray | None:

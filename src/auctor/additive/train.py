@@ -309,7 +309,7 @@ def train_additive(params: AdditiveParameters, rows: Rows, options: FitOptions) 
     first = fitted[0]
     return CurvesFit(
         model,
-        [fit.solution for one in fitted for fit in one.fits],
+        [solution for one in fitted for solution in one.solutions],
         [*done.warned, *_unfinished(fitted)],
         first.strength,
         first.strengths,
@@ -358,7 +358,7 @@ def train_additive_regressor(
         measured = -task.held_out(np.nan_to_num(members.oof), seen)
     return CurvesFit(
         model,
-        [fit.solution for fit in members.fits],
+        members.solutions,
         warned + _unfinished([members]),
         members.strength,
         members.strengths,

@@ -26,9 +26,10 @@ class AdditiveRegressor(CurveEstimator, LinearRegressor):
     ----------
     loss : str or loss object
         As in `LinearRegressor`.
-    interactions, exclude, members, monotone, shape, cuts, categorical, n_bins, penalty, strength
+    interactions, exclude, pair_penalty, members, monotone, shape, cuts, categorical, n_bins
         As in `AdditiveClassifier`.
-    n_strengths, cv, rule, solver, fit_intercept, tol, max_iter, max_seconds, n_threads
+    penalty, strength, n_strengths, cv, rule, solver, fit_intercept, tol, max_iter, max_seconds
+    n_threads
         As in `AdditiveClassifier`.
     verbose : int
         As in `LinearRegressor`.
@@ -58,6 +59,7 @@ class AdditiveRegressor(CurveEstimator, LinearRegressor):
     n_bins: int | None = None
     interactions: Any = "auto"
     exclude: Any = None
+    pair_penalty: str = "ridge"
     members: int = 8
     monotone: Any = None
     shape: Any = None
