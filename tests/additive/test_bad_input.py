@@ -76,6 +76,7 @@ def _text(error):
         ({"strength": "strong"}, "strength"),
         ({"strength": -1.0}, "strength"),
         ({"n_strengths": 0}, "n_strengths"),
+        ({"pair_penalty": "l1"}, "pair_penalty to be"),
         ({"cv": 1}, "cv"),
         ({"surrogate": "exact"}, "gradient"),
         # contradictions

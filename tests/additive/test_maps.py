@@ -178,6 +178,55 @@ def test_every_member_is_certified(members):
     assert model.gap_ == max(one.gap for one in solutions)
 
 
+@pytest.mark.parametrize("members", [1, 3])
+def test_with_both_penalties_a_member_is_the_mean_of_two_certified_optima(members):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=400) > 0.2
+    params = {"members": members, "interactions": 2, "tol": 1e-8}
+    both = AdditiveClassifier(pair_penalty="both", **params).fit(X, y)
+    alone = AdditiveClassifier(**params).fit(X, y)
+    solutions = both.solution_
+    assert len(solutions) == 2 * members
+    assert all(one.certified and one.gap <= one.tol for one in solutions)
+    assert both.gap_ == max(one.gap for one in solutions)
+    # The first ones are those of a ridge alone; the maps of the twins are sparse.
+    bins, first = both.bins_, alone.solution_
+    first = first if isinstance(first, list) else [first]
+    n_curves = sum(column.book.n_params for column in bins.columns)
+    for ridge, one, twin in zip(first, solutions[:members], solutions[members:], strict=True):
+        np.testing.assert_allclose(one.coef, ridge.coef, atol=1e-12)
+        maps = twin.coef[n_curves:]
+        assert 0 < np.count_nonzero(maps) < 0.5 * maps.size
+        assert np.all(one.coef[n_curves:] != 0.0)
+    # The model is the mean of all.
+    codes = bins.codes(X)
+    scores = [
+        sum(table[line] for table, line in zip(raw_tables(bins, one.coef), codes, strict=True))
+        + one.intercept
+        for one in solutions
+    ]
+    decision = both.decision_function(X) + both.threshold_
+    np.testing.assert_allclose(decision, np.mean(scores, axis=0), atol=1e-10)
+
+
+def test_both_penalties_for_classes_numbers_directions_and_a_warm_start():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(300, 2))
+    z = X[:, 0] * X[:, 1]
+    params = {"members": 2, "interactions": 1, "pair_penalty": "both"}
+    several = AdditiveClassifier("log_loss", **params).fit(X, np.digitize(z, [-0.5, 0.5]))
+    assert several.gap_ <= several.tol
+    assert several.score_oof_ > -1.0
+    numbers = AdditiveRegressor(warm_start=True, **params).fit(X, z)
+    before = numbers.coef_
+    np.testing.assert_allclose(numbers.fit(X, z).coef_, before, atol=0.05)
+    rising = AdditiveClassifier("log_loss", monotone=[1, 0], **params).fit(X, X[:, 0] + z > 0.0)
+    low, high = X.copy(), X.copy()
+    high[:, 0] += 1.0
+    assert np.all(rising.decision_function(high) >= rising.decision_function(low))
+
+
 # --- purification -----------------------------------------------------------------------------
 
 
