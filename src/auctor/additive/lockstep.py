@@ -12,6 +12,7 @@ from auctor.data import Binned
 from auctor.data.codebook import Codebook
 from auctor.kernels.additive.sweeps import sweep_columns
 from auctor.kernels.runtime.eight import EIGHT
+from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.problem import Point, Problem
 from auctor.problem.memory import WarmStart
 from auctor.solvers.base import spec_of
@@ -74,6 +75,12 @@ def advance(problems: Sequence[Problem], starts: Sequence[FloatArray], tol: floa
     A step minimises the quadratic model of each member by sweeps over the columns, in which all
     members share the codes, and takes a line search for each.
     """
+    with quiet_blas():
+        return _advanced(problems, starts, tol)
+
+
+def _advanced(problems: Sequence[Problem], starts: Sequence[FloatArray], tol: float) -> list[Point]:
+    """As `advance`, whatever the threads of BLAS."""
     points = []
     for problem, w in zip(problems, starts, strict=True):
         points.append(problem.with_best_intercept(feasible(problem, w)))

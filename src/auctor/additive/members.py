@@ -18,8 +18,9 @@ from auctor.additive.screen import Grids
 from auctor.additive.task import Coded, Fit, Fold, Task, fit_of, start_of
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
-from auctor.core.types import Array, FloatArray, IntArray
+from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.core.watching import tell_stage
+from auctor.data.binned import BinnedMatrix
 from auctor.fit.solve import check_not_interrupted
 from auctor.penalties import BoundedElasticNet
 from auctor.problem import Problem
@@ -186,12 +187,6 @@ def fold_shares(task: Task, folds: Sequence[Fold]) -> FloatArray:
     return share
 
 
-def map_weights(pairs: Sequence[PairBins], gains: FloatArray, strength: float) -> FloatArray:
-    """Weights of the parameters of maps: in inverse proportion to the pairs' gains."""
-    cost = gains.mean() / np.maximum(gains, 1e-3 * gains.mean())
-    return strength * np.repeat(cost, [pair.book.n_params for pair in pairs])
-
-
 def row_units(task: Task) -> float:
     """Number of rows that the weights count for."""
     return float(task.weight.sum()) / task.unit
@@ -199,26 +194,35 @@ def row_units(task: Task) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MapStage:
-    """Cells of the pairs of one member, and its maps so far."""
+    """Cells of some pairs, and the screening gains of these; (members, pairs) if by member."""
 
     pairs: list[PairBins]
     matrix: Coded
     gains: FloatArray
 
-    @property
-    def lower(self) -> FloatArray:
-        """Lower bounds of all parameters."""
-        return np.concatenate([pair.lower for pair in self.pairs])
+    def of_member(self, k: int) -> MapStage:
+        """The pairs of one member; where cells are not in memory all, the others without a gain."""
+        gains = self.gains[k]
+        if not isinstance(self.matrix, BinnedMatrix):
+            return MapStage(self.pairs, self.matrix, gains)
+        own = np.flatnonzero(gains)
+        return MapStage([self.pairs[q] for q in own], self.matrix.some(own), gains[own])
 
+    def spec(self, strength: float, *, kinks: bool) -> SeparableSpec:
+        """Weights and bounds of the parameters of maps; those of pairs without a gain stay 0.
 
-def map_levels(
-    task: Task, stage: MapStage, strength: float, kinks: bool
-) -> tuple[FloatArray, FloatArray]:
-    """l1 and ridge weights of the parameters of maps: one of both is 0."""
-    none = np.zeros(stage.lower.size)
-    if kinks:
-        return map_weights(stage.pairs, stage.gains, strength), none
-    return none, map_weights(stage.pairs, stage.gains, strength / row_units(task))
+        The weights, of an l1 norm with ``kinks``, else of a ridge, are in inverse proportion to the
+        gains.
+        """
+        sizes = [pair.book.n_params for pair in self.pairs]
+        there = self.gains > 0.0
+        mean = float(self.gains[there].mean()) if there.any() else 1.0
+        weight = np.repeat(strength * mean / np.maximum(self.gains, 1e-3 * mean), sizes)
+        stays = np.repeat(~there, sizes)
+        lower = np.concatenate([np.empty(0), *(pair.lower for pair in self.pairs)])
+        lower[stays] = 0.0
+        none, upper = np.zeros(weight.size), np.where(stays, 0.0, np.inf)
+        return SeparableSpec(*((weight, none) if kinks else (none, weight)), lower, upper)
 
 
 def map_stage(
@@ -229,16 +233,12 @@ def map_stage(
 
 
 def fit_maps(
-    task: Task,
-    fits: Sequence[Fit],
-    stages: Sequence[MapStage],
-    folds: Sequence[Fold],
-    *,
-    kinks: bool = False,
+    task: Task, fits: Sequence[Fit], stage: MapStage, folds: Sequence[Fold], *, kinks: bool = False
 ) -> tuple[float | None, FloatArray]:
     """Maps of each member's own pairs, added to its curves, on a path of strengths.
 
-    The penalty is a ridge, or an l1 norm with ``kinks``. Returns the strength of least loss on the
+    The gains of the stage, (members, pairs), are 0 for pairs that a member does not have. The
+    penalty is a ridge, or an l1 norm with ``kinks``. Returns the strength of least loss on the
     held-out rows, or ``None`` if no maps are better, and the scores of every row by the member that
     leaves it out.
     """
@@ -248,19 +248,21 @@ def fit_maps(
 
     def problem_of(k: int, strength: float) -> tuple[Task, Problem]:
         """The maps of member k at a strength."""
-        stage, part = stages[k], task.on(folds[k].train)
-        l1, ridge = map_levels(part, stage, strength, kinks)
-        return part, part.problem(stage.matrix, BoundedElasticNet(1.0, l1, ridge), known[k])
+        part, own = task.on(folds[k].train), stage.of_member(k)
+        level = strength if kinks else strength / row_units(part)
+        spec = own.spec(level, kinks=kinks)
+        penalty = BoundedElasticNet(1.0, spec.l1, spec.l2, lower=spec.lower, upper=spec.upper)
+        return part, part.problem(own.matrix, penalty, known[k])
 
     def added(k: int, strength: float, start: Fit | None) -> Fit | None:
         """The maps of member k at a strength; ``None`` without pairs."""
-        if not stages[k].pairs:
+        if not stage.gains[k].any():
             return None
         part, problem = problem_of(k, strength)
         return fit_of(part, problem, part.solve(problem, start_of(problem, start)))
 
-    def whole(k: int, maps: Fit | None) -> FloatArray:
-        return known[k] if maps is None else known[k] + maps.scores
+    def whole(k: int, fit: Fit | None) -> FloatArray:
+        return known[k] if fit is None else known[k] + fit.scores
 
     before = [task.held_out(known[k], fold.test) for k, fold in enumerate(scouts)]
     least = float(mean_loss(share, np.array(before)[:, None])[0])
@@ -269,10 +271,9 @@ def fit_maps(
     kept = list(maps)
     levels = np.geomspace(*MAP_STRENGTHS)
     if kinks:
-        with_maps = [k for k in range(len(scouts)) if stages[k].pairs]
-        tops = [strength_max(problem_of(k, 1.0)[1]) or 0.0 for k in with_maps]
-        top = max(tops, default=0.0)
-        levels = np.geomspace(top, top * TWIN_RATIO, MAP_STRENGTHS[2]) if top else levels[:0]
+        tried = [k for k in range(len(scouts)) if stage.gains[k].any()]
+        top = max((strength_max(problem_of(k, 1.0)[1]) or 0.0 for k in tried), default=0.0)
+        levels = np.geomspace(top, top * TWIN_RATIO, levels.size) if top else levels[:0]
     # path of strengths
     for level in levels.tolist():
         losses = np.empty(len(scouts))
@@ -289,10 +290,11 @@ def fit_maps(
     # scores of held-out rows
     oof = np.full(task.target.n_rows, np.nan)
     for k, fold in enumerate(folds):
+        fit = kept[k]
         if strength is not None and k >= len(scouts):
-            kept[k] = added(k, strength, None)
+            fit = added(k, strength, None)
         at = task.per_score(fold.test)
-        oof[at] = whole(k, kept[k])[at]
+        oof[at] = whole(k, fit)[at]
     return strength, oof
 
 

@@ -19,6 +19,7 @@ from auctor.core.checks import check_choice, check_int, check_real, meant
 from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
+from auctor.data.codebook import CodeArrays
 from auctor.fit.metric_parts import EXACT
 from auctor.fit.parameters import (
     RULES,
@@ -234,17 +235,20 @@ def curve_penalty(
     """
     bounds = np.append(0, np.cumsum([part.book.n_params for part in bins.columns]))
     size = int(bounds[-1])
-    weight, line = np.empty(size), np.zeros(size, dtype=bool)
+    # Twice the standard deviation of each part of the curves over the training rows.
+    arrays = CodeArrays([part.book for part in bins.columns])
+    shares = np.zeros(arrays.centre.shape)
+    for k, part in enumerate(bins.columns):
+        shares[k, : part.share.size] = part.share
+    mean = arrays.pull(shares)
+    weight = 2.0 * np.sqrt((arrays.pull(shares, squared=True) - mean**2).clip(0.0))
+    line = np.zeros(size, dtype=bool)
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
     for k, part in enumerate(bins.columns):
-        book, here = part.book, slice(int(bounds[k]), int(bounds[k + 1]))
-        # Twice the standard deviation of each part of the curve over the training rows.
-        mean = part.share @ book.basis
-        spread = 2.0 * np.sqrt((part.share @ book.basis**2 - mean**2).clip(0.0))
+        here = slice(int(bounds[k]), int(bounds[k + 1]))
         straight = isinstance(part, ColumnBins) and not part.constant
         if straight:
-            spread[0], line[here.start] = line_weights[0], True
-        weight[here] = spread
+            weight[here.start], line[here.start] = line_weights[0], True
         # A monotone curve has a line and jumps of one sign, and a concave or convex one ramps of
         # one sign. The weight of missing values comes last and stays free: it has no place in the
         # order of the values.

@@ -76,11 +76,9 @@ class Grids:
         cuts = even_cuts(pairs.shape[0], min(4 * parts, pairs.shape[0]))
         moments = np.zeros((n, 2 * members), dtype=np.float64 if n < MANY else np.float32)
         times = task.weight / task.unit
-        slopes = [
-            derivatives(task.on(f.train), fit.scores) for f, fit in zip(folds, fits, strict=True)
-        ]
         for score in range(task.times):  # the gains of several scores add up
-            for k, (slope, curve) in enumerate(slopes):
+            for k, (fold, fit) in enumerate(zip(folds, fits, strict=True)):
+                slope, curve = derivatives(task.on(fold.train), fit.scores)
                 moments[:, k], moments[:, members + k] = slope[:, score], curve[:, score]
             sums, counts = self.rows.pair_sums(
                 self.levels, self._sizes, pairs, moments, times, task.n_threads

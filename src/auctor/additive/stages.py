@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,8 +17,8 @@ from auctor.additive.members import (
     fit_curves,
     fit_maps,
     fold_shares,
-    map_levels,
     map_stage,
+    row_units,
     scouting,
 )
 from auctor.additive.screen import Grids, best, pairs_of
@@ -159,20 +158,21 @@ def _with_pairs(explored: Exploration, rule: PairRule) -> Exploration:
     used = sorted(set(pairs.ravel().tolist()))
     grids = Grids(curves.bins, design, effects, used)
     gains = grids.gains(task, curves.fits, folds, pairs)
-    stages = []
+    own = np.zeros(gains.shape, dtype=bool)
     for k in range(len(folds)):
-        top = np.arange(len(pairs)) if rule.forced is not None else best(gains[:, k], count)
-        gain = np.maximum(gains[top, k], 1e-12)
-        # Without directions, which hold for curves and maps together, in the last stage.
-        stages.append(map_stage(grids, task, pairs[top], gain, np.zeros_like(rule.signs)))
-    map_strength, oof = fit_maps(task, curves.fits, stages, folds)
+        own[best(gains[:, k], count) if rule.forced is None else slice(None), k] = True
+    there = np.flatnonzero(own.any(axis=1))
+    each = np.where(own, np.maximum(gains, 1e-12), 0.0)[there].T
+    # Without directions, which hold for curves and maps together, in the last stage.
+    stage = map_stage(grids, task, pairs[there], each, np.zeros_like(rule.signs))
+    map_strength, oof = fit_maps(task, curves.fits, stage, folds)
     if map_strength is None:
         if rule.count is None and rule.forced is None:
             return explored
         map_strength = MAP_STRENGTHS[0]
     twin_strength = None
     if rule.twins:
-        twin_strength, twin_oof = fit_maps(task, curves.fits, stages, folds, kinks=True)
+        twin_strength, twin_oof = fit_maps(task, curves.fits, stage, folds, kinks=True)
         if twin_strength is not None:
             oof = 0.5 * (oof + twin_oof)
     # The pairs of all members, with the curves in one problem.
@@ -203,16 +203,14 @@ def joint(
         """Member k, or its twin."""
         part = task.on(None if fold is None else fold.train)
         known = members.fits[k if fold is not None else 0] if members.fits else None
-        l1 = ridge = lower = np.empty(0)
+        maps = SeparableSpec(*np.empty((4, 0)))
         strength = members.twin_strength if kinks else members.map_strength
         if stage is not None and strength is not None:
-            l1, ridge = map_levels(part, stage, strength, kinks)
-            lower = stage.lower
+            level = strength if kinks else strength / row_units(part)
+            maps = stage.spec(level, kinks=kinks)
         whole, w0 = None, None
         if penalty.levels is not None:
-            both = joint_penalty(
-                penalty.levels, members.strength, design.arrays.n_params, l1, ridge, lower
-            )
+            both = joint_penalty(penalty.levels, members.strength, design.arrays.n_params, maps)
             whole = part.problem(matrix, both)
             w0 = task.last(k + kinks * len(folds), whole)
         # Where the last fit is no start: the curves of all rows, then maps on top.
@@ -220,7 +218,7 @@ def joint(
             alone = part.problem(design, penalty.with_strength(members.strength))
             known = fit_of(part, alone, part.solve(alone, start_of(alone, known), design))
         if w0 is None and stage is not None and known is not None:
-            bounded = BoundedElasticNet(1.0, l1, ridge, lower=lower)
+            bounded = BoundedElasticNet(1.0, maps.l1, maps.l2, lower=maps.lower, upper=maps.upper)
             known = on_top(part, known, part.problem(stage.matrix, bounded, known.scores))
         if whole is not None:
             start = start_of(whole, known) if w0 is None else w0
@@ -254,22 +252,15 @@ def on_top(part: Task, known: Fit, problem: Problem) -> Fit:
 
 
 def joint_penalty(
-    curves: SeparableSpec,
-    strength: float,
-    d: int,
-    l1: FloatArray,
-    ridge: FloatArray,
-    lower: FloatArray,
+    curves: SeparableSpec, strength: float, d: int, maps: SeparableSpec
 ) -> BoundedElasticNet:
-    """The penalty of d parameters of curves, and the weights and bounds of those of maps."""
-    infinite = np.full(ridge.size, math.inf)
-    return BoundedElasticNet(
-        1.0,
-        np.append(strength * np.broadcast_to(curves.l1, d), l1),
-        np.append(strength * np.broadcast_to(curves.l2, d), ridge),
-        lower=np.append(np.broadcast_to(curves.lower, d), lower),
-        upper=np.append(np.broadcast_to(curves.upper, d), infinite),
+    """The penalty of d parameters of curves, and of those of maps."""
+    levels = [np.broadcast_to(level, d) for level in curves]
+    l1, l2, lower, upper = (
+        np.append(scale * level, part)
+        for scale, level, part in zip((strength, strength, 1.0, 1.0), levels, maps, strict=True)
     )
+    return BoundedElasticNet(1.0, l1, l2, lower=lower, upper=upper)
 
 
 def mean_tables(bins: Bins, fits: Sequence[Fit]) -> list[FloatArray]:

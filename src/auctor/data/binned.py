@@ -126,6 +126,11 @@ class BinnedMatrix:
             lines[k] = pair.codes(known[pair.first], known[pair.second])
         return BinnedMatrix(pack(lines), books)
 
+    def some(self, columns: IntArray) -> BinnedMatrix:
+        """Some of the columns of codes, by number."""
+        lines = np.array([unpack_one(self.words, j) for j in columns.tolist()])
+        return BinnedMatrix(pack(lines), [self.books[j] for j in columns])
+
     def joined(self, other: BinnedMatrix) -> BinnedMatrix:
         """These columns of codes, then others."""
         lines = np.concatenate([self.codes(), other.codes()])
