@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -199,37 +200,38 @@ class MapStage:
     pairs: list[PairBins]
     matrix: Coded
     gains: FloatArray
+    rows: Coded
 
     def of_member(self, k: int) -> MapStage:
-        """The pairs of one member; where cells are not in memory all, the others without a gain."""
-        gains = self.gains[k]
-        if not isinstance(self.matrix, BinnedMatrix):
-            return MapStage(self.pairs, self.matrix, gains)
-        own = np.flatnonzero(gains)
-        return MapStage([self.pairs[q] for q in own], self.matrix.some(own), gains[own])
+        """The pairs of one member: those with a gain."""
+        own = np.flatnonzero(self.gains[k])
+        pairs = [self.pairs[q] for q in own]
+        if isinstance(self.matrix, BinnedMatrix):
+            matrix: Coded = self.matrix.some(own)
+        else:
+            matrix = self.rows.cells(pairs, [pair.book for pair in pairs])
+        return MapStage(pairs, matrix, self.gains[k, own], self.rows)
 
     def spec(self, strength: float, *, kinks: bool) -> SeparableSpec:
-        """Weights and bounds of the parameters of maps; those of pairs without a gain stay 0.
+        """Weights and bounds of the parameters of maps.
 
         The weights, of an l1 norm with ``kinks``, else of a ridge, are in inverse proportion to the
         gains.
         """
-        sizes = [pair.book.n_params for pair in self.pairs]
-        there = self.gains > 0.0
-        mean = float(self.gains[there].mean()) if there.any() else 1.0
-        weight = np.repeat(strength * mean / np.maximum(self.gains, 1e-3 * mean), sizes)
-        stays = np.repeat(~there, sizes)
-        lower = np.concatenate([np.empty(0), *(pair.lower for pair in self.pairs)])
-        lower[stays] = 0.0
-        none, upper = np.zeros(weight.size), np.where(stays, 0.0, np.inf)
-        return SeparableSpec(*((weight, none) if kinks else (none, weight)), lower, upper)
+        mean = self.gains.mean()
+        cost = strength * mean / np.maximum(self.gains, 1e-3 * mean)
+        weight = np.repeat(cost, [pair.book.n_params for pair in self.pairs])
+        none, infinite = np.zeros(weight.size), np.full(weight.size, np.inf)
+        lower = np.concatenate([pair.lower for pair in self.pairs])
+        l1, l2 = (weight, none) if kinks else (none, weight)
+        return SeparableSpec(l1, l2, lower, infinite)
 
 
 def map_stage(
     grids: Grids, task: Task, pairs: Array, gains: FloatArray, signs: IntArray
 ) -> MapStage:
     """The cells of some pairs, whose maps move in the directions of their columns."""
-    return MapStage(*grids.pairs(pairs, task.weight, signs), gains)
+    return MapStage(*grids.pairs(pairs, task.weight, signs), gains, grids.rows)
 
 
 def fit_maps(
@@ -245,10 +247,13 @@ def fit_maps(
     scouts = scouting(task, folds)
     share = fold_shares(task, scouts)
     known = [fit.scores for fit in fits]
+    # In memory cells are made when a member is fitted, and then dropped.
+    here = isinstance(stage.matrix, BinnedMatrix)
+    of_member = stage.of_member if here else cache(stage.of_member)
 
     def problem_of(k: int, strength: float) -> tuple[Task, Problem]:
         """The maps of member k at a strength."""
-        part, own = task.on(folds[k].train), stage.of_member(k)
+        part, own = task.on(folds[k].train), of_member(k)
         level = strength if kinks else strength / row_units(part)
         spec = own.spec(level, kinks=kinks)
         penalty = BoundedElasticNet(1.0, spec.l1, spec.l2, lower=spec.lower, upper=spec.upper)
