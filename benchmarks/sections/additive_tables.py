@@ -360,7 +360,7 @@ def _bars(cells: dict[str, Any]) -> list[dict[str, object]]:
         ]
         if ratios:
             value = float(np.exp(np.mean(np.log(ratios))))
-            tables = f"{len(ratios)} tables on one machine"
+            tables = f"{len(ratios)} on one machine"
             rows.append(bar(f"EBM's CPU over ours, geometric mean, {text}, {tables}", value, limit))
     twins = _difference(cells, BOTH, ours, "auc")
     if twins.size > 1:
