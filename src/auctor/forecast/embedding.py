@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,19 +82,25 @@ class Embedding:
     @speaks_for_itself
     def __post_init__(self) -> None:
         for name in ("lags", "seasonal_lags"):
-            lags = tuple(check_int(name, lag, low=1) for lag in getattr(self, name))
-            object.__setattr__(self, name, lags)
-        if not self.lags + self.seasonal_lags:
+            for lag in getattr(self, name):
+                check_int(name, lag, low=1)
+        if not (len(self.lags) or len(self.seasonal_lags)):
             raise ParameterError("a lag or a seasonal lag; got none. Pass `lags=`.")
         if self.horizon is not None:
             check_int("horizon", self.horizon, low=1)
         check_choice("exogenous", self.exogenous, ("known", "past"))
         try:
-            object.__setattr__(self, "holidays", tuple(map(str, self._marked())))
+            self._marked()
         except (TypeError, ValueError) as error:
             raise ParameterError(
                 f"`holidays` as dates; got {self.holidays!r}. Pass dates such as '2024-12-25'."
             ) from error
+
+    def plain(self) -> Embedding:
+        """The same with tuples of numbers, and of days as text, as files hold them."""
+        lags, seasonal = (tuple(map(int, days)) for days in (self.lags, self.seasonal_lags))
+        holidays = tuple(map(str, self._marked()))
+        return replace(self, lags=lags, seasonal_lags=seasonal, holidays=holidays)
 
     def _marked(self) -> Array:
         return np.unique(np.array([str(day)[:10] for day in self.holidays], "datetime64[D]"))
@@ -222,7 +228,7 @@ class Embedding:
             blocks["weekday"] = np.eye(7)[(day + 3) % 7]  # 1 January 1970 was a Thursday
             blocks["time of the year"] = np.column_stack((np.cos(angle), np.sin(angle)))
             blocks["trend"] = (day / YEAR)[:, None]
-        if self.holidays:
+        if len(self.holidays):
             marked = self._marked().astype(np.int64)
             around = day[:, None] + np.arange(-1, ahead + 1)
             blocks["holidays"] = np.isin(around, marked).astype(np.float64)

@@ -155,7 +155,7 @@ class LoadForecaster(BaseEstimator):  # type: ignore[misc]
         embedding = self.embedding or Embedding()
         changes: dict[str, Any] = {"horizon": self.horizon} if self.horizon is not None else {}
         changes |= {"holidays": self.holidays} if len(self.holidays) else {}
-        self.embedding_: Embedding = replace(embedding, **changes)
+        self.embedding_: Embedding = replace(embedding, **changes).plain()
         load, other = self.embedding_.read(series, exogenous)
         least, mean = float(load.table.min()), float(np.abs(load.table).mean())
         if float(np.ptp(load.table)) <= 1e-12 * mean or mean == 0.0:
