@@ -56,7 +56,7 @@ def test_forecast_is_that_of_python(path, tmp_path, capsys):
     [
         (("--load", "demand"), "demand"),
         (("--time", "load"), "dates and times"),
-        (("--load", "time"), "numbers in column 'time'"),
+        (("--load", "time"), "numbers in 'time'"),
         (("--with", "wind"), "wind"),
         (("--model", "magic"), "model"),
         (("--horizon", "999"), "horizon"),

@@ -187,7 +187,7 @@ def test_bad_parameters(params, words):
 
 
 def test_other_refusals(fitted):
-    with pytest.raises(DataError, match="at least as many days as n_clusters, 500"):
+    with pytest.raises(DataError, match="at least n_clusters days, 500"):
         LoadForecaster("clustered", n_clusters=500).fit(SERIES)
     with pytest.raises(ParameterError, match="steps of at most the horizon of the fit, 24; got 25"):
         fitted.predict(25)
