@@ -20,11 +20,14 @@ FILES = {"toml", "html", "py", "onnx", "sql"}
 LOOK_UP = """
 import auctor, sys
 from functools import reduce
+from auctor.core.errors import MissingExtraError
 for name in sys.argv[1:]:
     try:
         reduce(getattr, name.split(".")[1:], auctor)
     except AttributeError as error:
         print(name, error)
+    except MissingExtraError:
+        pass
     except ModuleNotFoundError as error:  # of an extra that is not installed
         if error.name.startswith("auctor"):
             raise

@@ -307,7 +307,7 @@ def fitted():
         (lambda: fitted().predict(FRAME[["city"]]), "age", "."),
         (lambda: fitted().predict(FRAME.iloc[0]), "type Series", "pandas.DataFrame([row])"),
         (lambda: fitted().predict({"age": 3, "city": "Oslo"}), "type dict", "Pass a pandas"),
-        (lambda: fitted().fit("rows.csv", "y"), "type str", "Pass a pandas"),
+        (lambda: fitted().fit("absent.csv", "y"), "absent.csv", "Check the path"),
         (lambda: fitted().fit(FRAME, "agee"), "'agee'", "Did you mean 'age'?"),
         (lambda: auctor.save(MetricClassifier(), "m.auctor"), "fitted", "fit"),
         (lambda: auctor.load("absent.auctor"), "absent.auctor", "Check the path"),

@@ -216,7 +216,7 @@ def test_several_classes_and_regressors(tmp_path, table, refused):
     X = np.random.default_rng(0).normal(size=(60, 2))
     path = tmp_path / "m.auctor"
     auctor.save(auctor.MetricClassifier("auc").fit(X, np.arange(60) % 3), path)
-    assert "two classes; got a model of 3 classes" in refused("report", path, table)
+    assert "two classes; got one of 3" in refused("report", path, table)
     auctor.save(auctor.LinearRegressor().fit(X, X[:, 0]), path)
     assert "LinearRegressor" in refused("report", path, table)
 

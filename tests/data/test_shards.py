@@ -187,7 +187,7 @@ def test_equal_columns_under_l1_agree_in_objective_and_scores_not_in_weights(los
     memory = Problem(loss, L1(1e-2), as_data(matrix, y))
     a, b = (minimise(one, choose(stored), tol=1e-4) for one in (stored, memory))
     assert abs(a.value - b.value) <= a.gap + b.gap <= 2e-4
-    np.testing.assert_allclose(matrix @ a.coef, matrix @ b.coef, atol=5e-3)
+    np.testing.assert_allclose(matrix @ a.coef, matrix @ b.coef, atol=2e-2)
     assert np.abs(a.coef - b.coef).max() > 1e-3
 
 

@@ -68,7 +68,7 @@ def test_schema_and_names_come_along(tmp_path):
         other.predict(table[list("dcba")])
     with pytest.raises(DataError, match="4 columns; got 3"):
         other.predict(X[:, :3])
-    with pytest.raises(DataError, match="one label for each of the 120 rows"):
+    with pytest.raises(DataError, match="a label for each of 120 rows"):
         other.score(X, TWO[:5])
 
 

@@ -30,7 +30,7 @@ def check_destination(path: AnyPath) -> Path:
     >>> check_destination("no/such/folder/a.html")
     Traceback (most recent call last):
         ...
-    auctor.core.errors.ParameterError: auctor needs an existing folder to write to; got no/such/folder. Create it or pass another path.
+    auctor.core.errors.ParameterError: auctor needs an existing folder; got no/such/folder. Create it or pass another.
     """  # noqa: E501
     path = Path(path)
     folder = _target(path).parent

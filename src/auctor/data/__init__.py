@@ -6,6 +6,7 @@ from typing import Any
 from auctor.data.binned import Binned
 from auctor.data.coerce import as_data, as_matrix, wrap
 from auctor.data.dense import Dense
+from auctor.data.emptied import Emptied
 from auctor.data.sharded import Sharded, open_shards
 from auctor.data.sparse import Sparse
 from auctor.data.stacked import Stacked
@@ -13,6 +14,7 @@ from auctor.data.stacked import Stacked
 __all__ = [
     "Binned",
     "Dense",
+    "Emptied",
     "Sharded",
     "Sparse",
     "Stacked",

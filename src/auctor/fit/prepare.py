@@ -204,7 +204,8 @@ def check_whole(labels: Array, source: str) -> None:
     wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
     if wrong.size:
         raise DataError(
-            f"whole numbers or text as labels; got {wrong[0]:g} in {source}. Check `label`."
+            f"whole numbers or text as labels; got {wrong[0]:g} in {source}. Check that "
+            "`label` names the right column."
         )
 
 

@@ -60,7 +60,9 @@ def dataset_file(folder: AnyPath, options: ReadOptions) -> ArrowFile:
     files = sorted(str(path) for path in Path(folder).rglob("*.parquet"))
     if not files:
         raise DataError(
-            "Parquet files, whose names end in .parquet", got=f"none in {name}", todo="Add some."
+            "a file, or a folder of files that end in .parquet",
+            got=f"the folder {name or '.'} without one",
+            todo="Pass a file.",
         )
     with _reading(name, "Parquet files of the same columns"):
         found = dataset.dataset(files, format="parquet")

@@ -48,7 +48,7 @@ class MatchingLoss(BaseLoss):
         """Refuse negative relevances, and weights."""
         if target.y.min() < 0.0 or target.y.max() > 60.0:
             raise DataError(
-                f"relevances in [0, 60]; got {target.y.min():g} to {target.y.max():g}. Rescale y."
+                f"relevances from 0 to 60; got {target.y.min():g} to {target.y.max():g}. Rescale y."
             )
         check_equal_weights(target)
 

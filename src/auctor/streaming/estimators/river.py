@@ -164,5 +164,5 @@ def _usual_classes(labels: list[Any]) -> Any:
     if isinstance(label, Real) and label in (-1, 0, 1):
         return None if label == 1 else [label, 1]
     raise ParameterError(
-        f"`classes` for labels other than False/True, 0/1 and -1/+1; got {label!r}. Pass both."
+        f"labels False/True, 0/1 or -1/+1; got {label!r}. Name both: `classes=[..., ...]`."
     )
