@@ -173,7 +173,8 @@ def class_weights(weights: Any, classes: Array) -> Any:
     unknown = [name for name in weights if name not in by_text]
     if unknown:
         raise ParameterError(
-            f"class weights of the labels {', '.join(by_text)}; got {unknown[0]}. Correct `class_weight`."
+            f"class weights of the labels {', '.join(by_text)}; got {unknown[0]}. Correct "
+            "`class_weight`."
         )
     return {by_text[name]: weight for name, weight in weights.items()}
 

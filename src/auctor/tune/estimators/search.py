@@ -311,7 +311,8 @@ def _checked_index(index: Any, count: int) -> int:
     """The index of a candidate that a callable ``refit`` returned."""
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise ParameterError(
-            f"`refit` to return the index of one of {count} candidates; got {index!r}. Count from 0."
+            f"`refit` to return the index of one of {count} candidates; got {index!r}. Count "
+            "from 0."
         )
     return int(index)
 
