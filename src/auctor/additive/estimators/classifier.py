@@ -57,7 +57,7 @@ class AdditiveClassifier(CurveEstimator, MetricClassifier):
     pair_penalty : {"ridge", "both"}
         "ridge" is a ridge on the steps of the maps. With "both" every member is the mean of that
         optimum and of its twin with an l1 penalty in place of the ridge, each certified, with a
-        strength of its own; it takes two to three times as long.
+        strength of its own; it takes two to five times as long.
     members : int >= 1
         Number of members. With 1 the model is one certified optimum on all rows, and folds only
         choose the strengths.
